@@ -144,14 +144,14 @@ class Bench {
         service_(server_, loop_.executor(), pool_, ids_) {
     server_.start();
     service_.start();
-    auto decide = [](const tables::Tables&, const server::Context&) {
+    const auto decided = [](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       model::Cluster cluster;
       cluster.name = "hpc";
       decision.changes.push_back(tables::PutCluster{cluster});
       return decision;
     };
-    loop_.run_until_done(server_.writer().submit(std::move(decide)));
+    loop_.run_until_done(server_.apply(server::testing::asked(decided)));
     for (std::size_t i = 0; i < files; ++i) put(i);
     for (std::size_t i = 0; i < nodes; ++i) {
       nodes_.push_back(std::make_unique<SimulatedNode>(loop_.executor(), server_, static_cast<int>(i + 1), traffic_));

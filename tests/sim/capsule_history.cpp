@@ -256,21 +256,18 @@ void CapsuleHistory::administrate() {
         return ownership::decide_cancel(t, "default", "svc", limits_, c);
       });
     case 5:
-      return act([v = ++versions_](const Tables& t, const Context& c) {
-        return server::decide_register(t, {capsule_job(v), {}, {}}, c);
-      });
+      return act(server::RegisterJob{capsule_job(++versions_), {}, {}});
     case 6:
       if (chance(0.5)) return;
       story_.push_back(fmt::format("{}: the job is stopped", steps_));
-      return act(
-          [](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", "svc", false}, c); });
+      return act(server::DeregisterJob{"default", "svc", false});
     case 7:
     case 8: {
       server::DrainNode request;
       request.node_id = any_machine().node.id;
       request.mark_eligible = true;
       if (chance(0.4)) request.drain.emplace().deadline = chance(0.5) ? Duration(0) : Duration(60s);
-      return act([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+      return act(request);
     }
     case 9:
       return take_back();
@@ -306,7 +303,7 @@ void CapsuleHistory::step(bool faults) {
   for (auto& machine : machines_) live(machine, faults);
   if (!server_) return;
   give_up_silent();
-  act([](const Tables& t, const Context& c) { return server::decide_drains(t, c); });
+  act(server::AdvanceDrains{});
   for (int i = 0; i < (random_ && faults ? 1 : 3) && server_; ++i) control(faults);
   note_owner();
   if (!faults || chance(0.2)) vouch();
@@ -348,16 +345,13 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
     end.node_id = machine.node.id;
     end.mark_eligible = true;
     if (!random_) break;
-    act([&](const Tables& t, const Context& c) { return server::decide_drain(t, end, c); });
+    act(end);
   }
   const bool restart = random_.has_value();
   for (int i = 0; i < 600; ++i) {
     // Whoever lost the disk with the only overlay gets it going with what there is, as a person would.
     const auto now_is = capsule();
-    if (restart && i % 50 == 49)
-      act([v = ++versions_](const Tables& t, const Context& c) {
-        return server::decide_register(t, {capsule_job(v), {}, {}}, c);
-      });
+    if (restart && i % 50 == 49) act(server::RegisterJob{capsule_job(++versions_), {}, {}});
     if (i > 60 && now_is && !now_is->move && now_is->state == CapsuleState::failed &&
         machine_of(now_is->owner) == nullptr) {
       const auto id = any_machine().node.id;

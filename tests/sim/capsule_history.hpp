@@ -111,8 +111,8 @@ class CapsuleHistory {
     int steps = 0;
   };
 
-  template <class Decide>
-  void act(Decide decide);
+  template <class What>
+  void act(What what);
   void event();
   void strike();
   void crash_server();
@@ -179,13 +179,14 @@ class CapsuleHistory {
   std::vector<std::string> violations_, story_;
 };
 
-template <class Decide>
-void CapsuleHistory::act(Decide decide) {
+template <class What>
+void CapsuleHistory::act(What what) {
   if (!server_) return;
   event();
   if (!server_) return;  // nothing of it was durable
   try {
-    auto decision = decide(std::as_const(desk_.tables), desk_.context());
+    const auto request = server::testing::asked(std::move(what));
+    auto decision = decide(std::as_const(desk_.tables), request, desk_.context());
     desk_.commit(std::move(decision.changes));
   } catch (const Error&) {
     return;

@@ -29,7 +29,7 @@ void CapsuleHistory::join(Machine& machine) {
   }
   bool done = false;
   act([&](const Tables& t, const Context& c) {
-    auto decision = server::decide_register_node(t, machine.node, "secret", c, has);
+    auto decision = decide(t, server::RegisterNode{machine.node, "secret", has}, c);
     done = true;
     return decision;
   });
@@ -147,9 +147,7 @@ void CapsuleHistory::tell(Machine& machine) {
   if (updates.empty()) return;
   event();
   if (!machine.reachable()) return;
-  act([&](const Tables& t, const Context& c) {
-    return server::decide_allocation_updates(t, machine.node.id, updates, c);
-  });
+  act(server::UpdateAllocations{machine.node.id, updates});
   for (auto& [id, local] : machine.locals) {
     const auto row = desk_.tables.find_allocation(id);
     local.told = !row || row->client_status == local.status || (row->client_terminal() && local.over());
@@ -163,8 +161,8 @@ void CapsuleHistory::give_up_silent() {
     if (machine == nullptr || (!machine->registered && machine->silent >= kSilence)) silent.push_back(row->id);
   }
   if (silent.empty()) return;
-  act([&](const Tables& t, const Context& c) { return server::decide_nodes_down(t, silent, "no heartbeat", c); });
-  act([&](const Tables& t, const Context& c) { return server::decide_nodes_given_up(t, silent, c); });
+  act(server::MarkNodesDown{silent, "no heartbeat"});
+  act(server::GiveNodesUp{silent});
 }
 
 // --- the controller

@@ -117,10 +117,9 @@ void ControlPlane::keep_orphans() {
       found.jobs.insert_or_assign(protocol::job_key(order.allocation), *order.allocation.job);
     }
   }
-  submit([all](const Tables& t, const Context& c) { return server::decide_keep_orphans(t, all, c); },
-         [this](const std::int64_t* done) {
-           if (done == nullptr) wrong("orphans cannot be kept");
-         });
+  submit(server::KeepOrphans{all}, [this](const std::int64_t* done) {
+    if (done == nullptr) wrong("orphans cannot be kept");
+  });
   settle();
 }
 
@@ -133,7 +132,7 @@ void ControlPlane::step(const Mischief& mischief) {
   give_up_silent();
   tend();
   // Evaluations that waited for their time are looked at with the next request.
-  submit([](const Tables&, const Context&) { return Decision<Nothing>{}; }, [](const Nothing*) {});
+  submit(server::ChangeNothing{}, [](const Nothing*) {});
   if (mischief.server && chance(0.03)) store_->fail_next_commit(Error(Code::exhausted, "disk full"));
   if (mischief.server && chance(0.04)) {
     restart_server();
@@ -171,21 +170,19 @@ void ControlPlane::make_eligible(const Machine& machine) {
   server::DrainNode end;
   end.node_id = machine.node.id;
   end.mark_eligible = true;
-  auto decide = [end](const Tables& t, const Context& c) {
-    return t.find_node(end.node_id) ? server::decide_drain(t, end, c) : Decision<Nothing>{};
+  const auto if_known = [end](const Tables& t, const Context& c) {
+    return t.find_node(end.node_id) ? decide(t, end, c) : Decision<Nothing>{};
   };
-  submit(decide, [](const Nothing*) {});
+  submit(server::testing::asked(if_known), [](const Nothing*) {});
 }
 
 /// What the server's own loop does about drains and silent nodes whenever something changed.
 void ControlPlane::tend() {
-  submit([](const Tables& t, const Context& c) { return server::decide_periodic(t, c); },
-         [](const server::Launches*) {});
-  submit([](const Tables& t, const Context& c) { return server::decide_drains(t, c); }, [](const Nothing*) {});
+  submit(server::StartDueJobs{}, [](const server::Launches*) {});
+  submit(server::AdvanceDrains{}, [](const Nothing*) {});
   std::vector<std::string> ids;
   for (const auto& machine : machines_) ids.push_back(machine.node.id);
-  submit([ids](const Tables& t, const Context& c) { return server::decide_nodes_given_up(t, ids, c); },
-         [](const Nothing*) {});
+  submit(server::GiveNodesUp{ids}, [](const Nothing*) {});
 }
 
 void ControlPlane::drain(int machine, std::optional<Duration> deadline) {
@@ -193,8 +190,7 @@ void ControlPlane::drain(int machine, std::optional<Duration> deadline) {
   drain.node_id = machines_[static_cast<std::size_t>(machine)].node.id;
   drain.mark_eligible = !deadline;
   if (deadline) drain.drain.emplace().deadline = *deadline;
-  submit([drain](const Tables& t, const Context& c) { return server::decide_drain(t, drain, c); },
-         [](const Nothing*) {});
+  submit(drain, [](const Nothing*) {});
 }
 
 bool ControlPlane::draining(int machine) const {

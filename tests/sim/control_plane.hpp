@@ -111,17 +111,17 @@ class ControlPlane {
 
  private:
   /// `done` is told the result, or null when it was refused or not written. A caller whose server dies hears nothing.
-  template <class Decide, class Done>
-  void submit(Decide decide, Done done) {
-    auto run = [](server::Writer& writer, Decide what, Done then) -> async::awaitable<void> {
+  template <server::Request R, class Done>
+  void submit(R request, Done done) {
+    auto run = [](server::Writer& writer, R what, Done then) -> async::awaitable<void> {
       try {
-        const auto result = co_await writer.submit(std::move(what));
+        const auto result = co_await writer.apply(std::move(what));
         then(&result);
       } catch (const Error&) {
         then(nullptr);
       }
     };
-    callers_->spawn("request", run(process_->writer, std::move(decide), std::move(done)));
+    callers_->spawn("request", run(process_->writer, std::move(request), std::move(done)));
   }
   void poll();
   void settle();

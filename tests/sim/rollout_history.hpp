@@ -71,8 +71,8 @@ class RolloutHistory {
   };
 
   /// Runs a decision and looks at what it made of the world; a refusal is no fault. May die before it is durable.
-  template <class Decide>
-  void act(Decide decide);
+  template <class What>
+  void act(What what);
   void crash_server();
   void boot_server();
   void administrate();

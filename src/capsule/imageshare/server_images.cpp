@@ -208,36 +208,55 @@ awaitable<void> ServerImages::read(std::string digest, std::int64_t offset, Writ
   }
 }
 
+namespace {
+
+/// Images that the key has signed are believed. Throws conflict for one that was revoked.
+struct TrustKey {
+  image::KeyRecord key;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const TrustKey& request,
+                                         const server::Context&) {
+  const auto known = tables::find_record<image::KeyRecord>(tables, request.key.id);
+  if (known && known->revoked != 0)
+    throw Error(Code::conflict, fmt::format("key '{}' ({}) was revoked and stays so", known->name, known->id))
+        .because(known->reason)
+        .advise("make a new key: underway capsule keys generate");
+  server::Decision<server::Nothing> decision;
+  decision.changes.push_back(tables::put_record(request.key));
+  return decision;
+}
+
+/// They are not any more. Throws not_found; of one that is revoked already the first reason stays.
+struct RevokeKey {
+  std::string id, reason;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RevokeKey& request,
+                                         const server::Context& context) {
+  auto known = tables::find_record<image::KeyRecord>(tables, request.id);
+  if (!known)
+    throw Error(Code::not_found, fmt::format("there is no key '{}'", request.id)).advise("see `capsule keys list`");
+  server::Decision<server::Nothing> decision;
+  if (known->revoked != 0) return decision;
+  known->revoked = unix_nanos(context.now);
+  known->reason = request.reason;
+  decision.changes.push_back(tables::put_record(*known));
+  return decision;
+}
+
+}  // namespace
+
 awaitable<void> ServerImages::trust(image::KeyRecord key) {
   // Refused before anything is written.
   image::to_trusted(key);
   key.revoked = 0;
   key.reason.clear();
-  auto decide = [key](const tables::Tables& tables, const server::Context&) {
-    const auto known = tables::find_record<image::KeyRecord>(tables, key.id);
-    if (known && known->revoked != 0)
-      throw Error(Code::conflict, fmt::format("key '{}' ({}) was revoked and stays so", known->name, known->id))
-          .because(known->reason)
-          .advise("make a new key: underway capsule keys generate");
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(key));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  TrustKey trusted{std::move(key)};
+  co_await server_.apply(std::move(trusted));
 }
 
 awaitable<void> ServerImages::revoke(std::string id, std::string reason) {
-  auto decide = [id, reason](const tables::Tables& tables, const server::Context& context) {
-    auto known = tables::find_record<image::KeyRecord>(tables, id);
-    if (!known) throw Error(Code::not_found, fmt::format("there is no key '{}'", id)).advise("see `capsule keys list`");
-    server::Decision<server::Nothing> decision;
-    if (known->revoked != 0) return decision;
-    known->revoked = unix_nanos(context.now);
-    known->reason = reason;
-    decision.changes.push_back(tables::put_record(*known));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  RevokeKey revoked{std::move(id), std::move(reason)};
+  co_await server_.apply(std::move(revoked));
 }
 
 }  // namespace underway::imageshare

@@ -2,6 +2,7 @@
 
 #include "async/event.hpp"
 #include "base/log.hpp"
+#include "ownership/requests.hpp"
 #include "rehearsal/rehearsal.hpp"
 
 namespace underway::ownership {
@@ -69,10 +70,8 @@ server::FollowerOptions Controller::what_capsules_follow() const {
 }
 
 awaitable<void> Controller::tend() {
-  auto decide = [this](const tables::Tables& tables, const server::Context& context) {
-    return decide_tend(tables, options_.limits, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  TendCapsules everything{options_.limits};
+  co_await server_.apply(std::move(everything));
   const auto* tables = co_await server_.read();
   const TimePoint now = server_.clock().now();
   for (auto& capsule : tables::records<Capsule>(*tables)) {
@@ -237,11 +236,9 @@ awaitable<bool> Controller::upgrade(Errand errand) {
   }
   if (outcome.error && !outcome.busy && errand.todo.action != Action::check)
     log::warn("capsules: {}: {}", errand.key, *outcome.error);
-  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
-    return decide_upgrade_outcome(tables, errand.key, errand.capsule.upgrade->id, errand.capsule.upgrade->phase,
-                                  outcome, options_.limits, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  const auto& upgrade = *errand.capsule.upgrade;
+  EndUpgradeStep end{errand.key, upgrade.id, upgrade.phase, outcome, options_.limits};
+  co_await server_.apply(std::move(end));
   co_return outcome.error.has_value();
 }
 
@@ -392,11 +389,9 @@ awaitable<void> Controller::check(const Errand& errand) {
 
 awaitable<void> Controller::report(Errand errand, Outcome outcome) {
   if (outcome.error && errand.todo.action != Action::check) log::warn("capsules: {}: {}", errand.key, *outcome.error);
-  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
-    return decide_outcome(tables, errand.key, errand.capsule.move->id, errand.capsule.move->phase, outcome,
-                          options_.limits, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  const auto& move = *errand.capsule.move;
+  EndMoveStep end{errand.key, move.id, move.phase, std::move(outcome), options_.limits};
+  co_await server_.apply(std::move(end));
 }
 
 awaitable<void> Controller::fence(const Errand& errand) {
@@ -415,25 +410,19 @@ awaitable<void> Controller::fence(const Errand& errand) {
   if (off == true) {
     const std::string by = fmt::format("the host of {} was switched off", capsule.owner_name);
     log::warn("capsules: {}", by);
-    auto decide = [errand, by, this](const tables::Tables& tables, const server::Context& context) {
-      return decide_fenced(tables, errand.todo.node, *errand.silence, by, options_.limits, context);
-    };
-    co_await server_.writer().submit(std::move(decide));
+    NoteFenced fenced{errand.todo.node, *errand.silence, by, options_.limits};
+    co_await server_.apply(std::move(fenced));
     co_return;
   }
   const bool missing = off.has_value();
   if (missing) why = fmt::format("{} is not heard of, and nobody here can switch its host off", capsule.owner_name);
-  auto decide = [errand, missing, why, this](const tables::Tables& tables, const server::Context& context) {
-    return decide_not_fenced(tables, errand.key, missing, why, options_.limits, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteNotFenced unknown{errand.key, missing, why, options_.limits};
+  co_await server_.apply(std::move(unknown));
 }
 
 awaitable<void> Controller::rehearse(MoveRequest request) {
   const auto* tables = co_await server_.read();
-  SeededIds unused{1};
-  const server::Context context{server_.clock().now(), unused};
-  decide_move(*tables, request, options_.limits, context);
+  server_.preview(BeginMove{request, options_.limits});
   const auto capsule = get_capsule(*tables, request.ns, request.name);
   const auto job = tables->find_job(capsule.ns, capsule.job);
   for (const auto& verdict : server_.judge_nodes(job, *job->find_group(capsule.group))) {

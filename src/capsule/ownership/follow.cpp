@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/detail/case.hpp"
+#include "ownership/requests.hpp"
 
 namespace underway::ownership {
 
@@ -157,11 +158,8 @@ awaitable<bool> Controller::next_is_due(const Errand& errand, Following& followi
 awaitable<void> Controller::note_copy(const Errand& errand, Following& following) {
   Outcome outcome;
   outcome.begun_at = following.at;
-  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
-    return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, options_.limits,
-                             context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteCopy note{errand.key, errand.todo.node, errand.capsule.epoch, outcome, options_.limits};
+  co_await server_.apply(std::move(note));
   following.noted_at = outcome.begun_at;
 }
 

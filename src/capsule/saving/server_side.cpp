@@ -11,10 +11,8 @@ awaitable<boost::json::value> take_report(server::Server& server, std::string no
                                           boost::json::value body) {
   if (method != "saving.report") throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
   auto report = json::decode<model::CapsuleSaving>(body);
-  auto decide = [node_id, report](const tables::Tables& tables, const server::Context&) {
-    return decide_report(tables, node_id, report);
-  };
-  co_await server.writer().submit(std::move(decide));
+  KeepReport keep{node_id, report};
+  co_await server.apply(std::move(keep));
   const auto shout = [&](std::string_view what, const model::SavedWork& work) {
     if (!work.error.empty())
       log::error("capsule {}/{}: its {} has failed {} times: {}", report.ns, report.name, what, work.failures,
@@ -59,8 +57,10 @@ server::Extension report_extension(server::Server& server) {
   return extension;
 }
 
-server::Decision<server::Nothing> decide_report(const tables::Tables& tables, const std::string& node_id,
-                                                model::CapsuleSaving report) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const KeepReport& request,
+                                         const server::Context&) {
+  const auto& node_id = request.node_id;
+  auto report = request.report;
   const auto key = model::capsule_key(report.ns, report.name);
   const auto capsule = tables::find_record<model::Capsule>(tables, key);
   if (!capsule || capsule->owner != node_id) return {};

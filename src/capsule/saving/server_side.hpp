@@ -25,8 +25,12 @@ using async::awaitable;
 /// What nodes tell, for Server::add_extension("saving.", …). Of a capsule that is not theirs it is passed over.
 server::Extension report_extension(server::Server& server);
 /// What is kept of a report from `node_id`. Pure.
-server::Decision<server::Nothing> decide_report(const tables::Tables& tables, const std::string& node_id,
-                                                model::CapsuleSaving report);
+struct KeepReport {
+  std::string node_id;
+  model::CapsuleSaving report;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const KeepReport& request,
+                                         const server::Context& context);
 
 /// Asks the node that has the capsule's overlay; the answer of the stream (messages.hpp). Errors: not_found; conflict
 /// while the capsule moves; unavailable: its node is not heard of; the node's.

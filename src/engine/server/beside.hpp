@@ -14,16 +14,6 @@ namespace underway::server {
 /// What it throws refuses the whole.
 using Beside = std::function<void(const Tables& tables, const Context& context, std::vector<Change>& changes)>;
 
-/// `decide` with what is kept beside it. An empty `beside` adds nothing.
-template <class Decide>
-auto with_beside(Decide decide, Beside beside) {
-  return [decide = std::move(decide), beside = std::move(beside)](const Tables& tables, const Context& context) {
-    auto decision = decide(tables, context);
-    if (beside) beside(tables, context, decision.changes);
-    return decision;
-  };
-}
-
 /// Both, of which the second sees what the first has added. Either may be empty.
 inline Beside one_after_another(Beside first, Beside second) {
   if (!first || !second) return first ? std::move(first) : std::move(second);

@@ -48,7 +48,7 @@ async::LoopPlan Server::deployments_loop() {
           .reconcile = [this] { return look_after_deployments(); }};
 }
 
-async::awaitable<void> Server::collect_what_is_over() { co_await collect(options_.retention); }
+async::awaitable<void> Server::collect_what_is_over() { co_await apply(Collect{options_.retention}); }
 
 Duration Server::beat() const {
   const Duration patience = options_.heartbeat_ttl + options_.heartbeat_grace;
@@ -117,14 +117,9 @@ void Server::end_silent_sessions(async::SteadyTime heard_before) {
 
 /// All of them at once: when a switch fails, a thousand nodes fall silent together.
 async::awaitable<void> Server::mark_down(std::vector<std::string> node_ids) {
-  auto decide = [this, node_ids](const Tables& tables, const Context& context) {
-    // Some may have come back while this waited for its turn.
-    std::vector<std::string> silent;
-    std::copy_if(node_ids.begin(), node_ids.end(), std::back_inserter(silent),
-                 [this](const auto& id) { return !links_->sessions.contains(id); });
-    return decide_nodes_down(tables, silent, "no heartbeat was heard in time", context);
-  };
-  const auto lost = co_await writer_.submit(std::move(decide));
+  MarkNodesDown down{node_ids, "no heartbeat was heard in time", {}};
+  down.is_heard = [this](const std::string& id) { return links_->sessions.contains(id); };
+  const auto lost = co_await apply(std::move(down));
   for (const auto& name : lost) log::warn("server: node {} is down: no heartbeat in time", name);
 }
 
@@ -144,25 +139,18 @@ async::awaitable<void> Server::wait_for_care() {
 async::awaitable<void> Server::look_after_drains_and_losses() {
   links_->needs_care = false;
   std::vector<std::string> silent_nodes(links_->disconnected.begin(), links_->disconnected.end());
-  auto drains = [](const Tables& tables, const Context& context) { return decide_drains(tables, context); };
-  auto losses = [silent_nodes](const Tables& tables, const Context& context) {
-    return decide_nodes_given_up(tables, silent_nodes, context);
-  };
-  co_await writer_.submit(std::move(drains));
-  co_await writer_.submit(std::move(losses));
+  co_await apply(AdvanceDrains{});
+  GiveNodesUp losses{std::move(silent_nodes)};
+  co_await apply(std::move(losses));
 }
 
 async::awaitable<void> Server::look_after_deployments() {
   if (!deployments_seen_) {
-    auto anew = [](const Tables& tables, const Context& context) { return decide_deadlines_anew(tables, context); };
-    co_await writer_.submit(std::move(anew));
+    co_await apply(RenewDeploymentDeadlines{});
     deployments_seen_ = true;
     co_return;
   }
-  auto decide = [](const Tables& tables, const Context& context) {
-    return decide_deployment_deadlines(tables, context);
-  };
-  for (const auto& id : co_await writer_.submit(std::move(decide)))
+  for (const auto& id : co_await apply(EnforceDeploymentDeadlines{}))
     log::warn("server: deployment {} made no progress in time and has failed", id.substr(0, 8));
 }
 

@@ -44,7 +44,7 @@ Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, sc
 
 Writer::~Writer() { *alive_ = false; }
 
-async::awaitable<void> Writer::finish(std::shared_ptr<Request> request) {
+async::awaitable<void> Writer::finish(std::shared_ptr<Queued> request) {
   if (stopping_) throw Error(Code::unavailable, "the server is stopping");
   queue_.push_back(request);
   wake();
@@ -118,7 +118,7 @@ void Writer::look_at_clock(std::chrono::steady_clock::time_point steady) {
 void Writer::follow_clock(std::vector<store::Operation>& operations, const Context& context) {
   following_ = std::exchange(clock_set_by_, Duration{0});
   if (trouble_) try_again_at_ = context.now;
-  auto changes = decide_clock_set(tables_, following_).changes;
+  auto changes = decide(tables_, FollowClock{following_}, context).changes;
   if (changes.empty()) following_ = Duration{0};
   apply(operations, std::move(changes), context.revision);
 }

@@ -117,9 +117,11 @@ bool Controller::may_empty(const tables::Tables& tables, const model::Cluster& c
 }
 
 async::awaitable<void> Controller::act() {
-  co_await server_.writer().submit([this](const tables::Tables& tables, const server::Context& context) {
-    return decide_hosts(tables, [&](const model::Cluster& cluster) { return may_empty(tables, cluster); }, context);
-  });
+  FollowPools pools;
+  pools.may_empty = [this](const tables::Tables& now, const model::Cluster& cluster) {
+    return may_empty(now, cluster);
+  };
+  co_await server_.apply(std::move(pools));
   std::vector<tables::Row<model::Host>> silent;
   std::vector<tables::Row<model::Host>> joining;
   const auto* tables = co_await server_.read();
@@ -180,9 +182,8 @@ async::awaitable<void> Controller::listen_to_joining_hosts(std::vector<tables::R
   };
   co_await async::on_pool(pool_, listen);
   for (const auto& [key, words] : said) {
-    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-      return decide_host_waits(tables, key.first, key.second, words);
-    });
+    HostWaits waits{key.first, key.second, words};
+    co_await server_.apply(std::move(waits));
   }
 }
 
@@ -310,9 +311,8 @@ async::awaitable<void> Controller::destroy(std::string cluster, std::string name
   Duration pause{0};
   try {
     co_await async::on_pool(pool_, work);
-    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
-      return decide_host_gone(tables, cluster, name, context);
-    });
+    HostGone forgotten{cluster, name};
+    co_await server_.apply(std::ownership(forgotten));
     succeeded(what);
     failing_.erase(cannot_make(cluster, name));
   } catch (const Error& error) {
@@ -327,41 +327,24 @@ async::awaitable<void> Controller::remove_cluster(std::string name) {
   auto work = [&] { return provider_.remove_cluster(name); };
   co_await async::on_pool(pool_, work);
   stopping_since_.erase(name);
-  co_await server_.writer().submit(
-      [&](const tables::Tables& tables, const server::Context&) { return decide_cluster_gone(tables, name); });
+  ClusterGone forgotten{std::move(name)};
+  co_await server_.apply(std::move(forgotten));
 }
 
 async::awaitable<void> Controller::lose(std::string cluster, std::string name, std::string reason) {
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
-    return decide_host_lost(tables, cluster, name, reason, context);
-  });
+  HostLost lost{std::move(cluster), std::move(name), std::move(reason)};
+  co_await server_.apply(std::move(lost));
 }
 
 async::awaitable<void> Controller::revisit(std::string cluster, std::string name) {
-  // A host that is to go was passed over while it was busy: putting its row again makes the loop look once more.
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_host(cluster, name);
-    if (current && current->status == model::HostStatus::stopping)
-      decision.changes.push_back(tables::PutHost{*current});
-    return decision;
-  });
+  RevisitHost again{std::move(cluster), std::move(name)};
+  co_await server_.apply(std::move(again));
 }
 
 async::awaitable<void> Controller::record(std::string cluster, std::string name, model::HostStatus status,
                                           std::string description) {
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_host(cluster, name);
-    // A host that was asked to go meanwhile keeps that wish.
-    if (!current || (current->status == model::HostStatus::stopping && status != model::HostStatus::stopping))
-      return decision;
-    model::Host host = *current;
-    host.status = status;
-    host.status_description = description;
-    decision.changes.push_back(tables::PutHost{std::move(host)});
-    return decision;
-  });
+  RecordHost known{std::move(cluster), std::move(name), status, std::move(description)};
+  co_await server_.apply(std::move(known));
 }
 
 }  // namespace underway::host

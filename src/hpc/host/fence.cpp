@@ -14,10 +14,8 @@ async::awaitable<bool> HostFence::fence(std::string node_id, std::string host) {
   if (!row || row->node_id != node_id) co_return tables->find_node(node_id) == nullptr;
   auto work = [&] { return provider_->destroy(cluster, name); };
   co_await async::on_pool(pool_, work);
-  auto decide = [cluster, name](const tables::Tables& now, const server::Context& context) {
-    return decide_host_lost(now, cluster, name, "it was fenced; it is made again", context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  HostLost lost{cluster, name, "it was fenced; it is made again"};
+  co_await server_.apply(std::move(lost));
   co_return true;
 }
 

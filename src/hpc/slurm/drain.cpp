@@ -204,25 +204,38 @@ async::awaitable<std::string> DrainController::command(tables::Row<model::Alloca
                                    run_beside(server_, std::move(*place), std::move(words)));
 }
 
+namespace {
+
+/// How far Slurm is with the drain of a node; no status: it is over.
+struct NoteSlurmDrain {
+  std::string node_id;
+  std::optional<SlurmDrainStatus> status;
+  std::string description;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteSlurmDrain& request,
+                                         const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_node(request.node_id);
+  if (!current || !current->slurm_drain) return decision;
+  // A new drain that began meanwhile has its own say.
+  if (!request.status && current->drain) return decision;
+  model::Node node = *current;
+  if (request.status)
+    node.slurm_drain = {*request.status, request.description, unix_nanos(context.now)};
+  else
+    node.slurm_drain.reset();
+  const bool same = request.status && current->slurm_drain->status == *request.status &&
+                    current->slurm_drain->description == request.description;
+  if (!same) decision.changes.push_back(tables::PutNode{std::move(node)});
+  return decision;
+}
+
+}  // namespace
+
 async::awaitable<void> DrainController::record(std::string node_id, std::optional<SlurmDrainStatus> status,
                                                std::string description) {
-  auto decide = [node_id, status, description](const tables::Tables& tables, const server::Context& context) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_node(node_id);
-    if (!current || !current->slurm_drain) return decision;
-    // A new drain that began meanwhile has its own say.
-    if (!status && current->drain) return decision;
-    model::Node node = *current;
-    if (status)
-      node.slurm_drain = {*status, description, unix_nanos(context.now)};
-    else
-      node.slurm_drain.reset();
-    const bool same =
-        status && current->slurm_drain->status == *status && current->slurm_drain->description == description;
-    if (!same) decision.changes.push_back(tables::PutNode{std::move(node)});
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteSlurmDrain note{std::move(node_id), status, std::move(description)};
+  co_await server_.apply(std::move(note));
 }
 
 async::awaitable<void> DrainController::record_failure(Nodes nodes, std::string why) {

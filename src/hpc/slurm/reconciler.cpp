@@ -3,23 +3,13 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
+#include "slurm/report_requests.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {
 
 using async::awaitable;
 using model::SlurmReport;
-
-namespace {
-
-SlurmReport report_of(const Place& place) {
-  SlurmReport report;
-  report.ns = place.allocation->ns;
-  report.job = place.allocation->job_id;
-  return report;
-}
-
-}  // namespace
 
 Reconciler::Reconciler(server::Server& server, async::Executor executor, Options options)
     : server_(server), executor_(executor), options_(options), tasks_(executor, "reconciliation of Slurm") {}
@@ -87,7 +77,7 @@ awaitable<void> Reconciler::look_at(Place place) {
   co_await tend_spared(place, config);
   co_await settle(place);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place)).cut_off;
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(SlurmReport{}).cut_off;
   auto silent = parse_silent(nodes);
   auto cut_off = co_await find_cut_off(place, std::move(silent), known);
   co_await bear_with(place, config, known, std::move(cut_off));
@@ -150,14 +140,8 @@ awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vect
 }
 
 awaitable<void> Reconciler::note_cut_off(Place place, std::vector<std::string> cut_off) {
-  auto decide = [place, cut_off](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.cut_off = cut_off;
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteCutOff note{std::move(place), std::move(cut_off)};
+  co_await server_.apply(std::move(note));
 }
 
 awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id, std::vector<std::string> words,
@@ -313,14 +297,8 @@ awaitable<void> Reconciler::note_next_job(const Place& place, std::int64_t next)
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, place.key());
   if (next == 0 || (known && known->job_bound > next)) co_return;
-  auto decide = [place, next](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.job_bound = job_bound(next);
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteNextJob note{place, next};
+  co_await server_.apply(std::move(note));
 }
 
 awaitable<void> Reconciler::compare(Place place, std::string config) {
@@ -333,7 +311,7 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   co_await enter(place, made, true);
   co_await keep_apart(place, made);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place));
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(SlurmReport{});
   const auto unknown = made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0;
   Hold left{.timeout = {}, .partitions_down = false};
   left.first_job = std::max(unknown, first_job_after(parse_next_job(config), next_job_[place.key()], known.job_bound));
@@ -345,24 +323,8 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   for (const auto& finding : made.findings) log::warn("slurm: {}", finding.text);
   log::info("slurm: slurmctld of job '{}' was compared with its nodes, {} findings; it schedules again",
             place.allocation->job_id, made.findings.size());
-  auto decide = [place, made, boot = parse_boot_time(config)](const tables::Tables& now,
-                                                              const server::Context& context) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.boot = boot;
-    report.findings.clear();
-    report.cut_off.clear();  // it is as the site has it now
-    report.at = unix_nanos(context.now);
-    report.spared.clear();
-    for (const auto& finding : made.findings) {
-      using enum Finding::Kind;
-      if (finding.kind != ended && finding.kind != returned) report.findings.push_back(finding.text);  // needs nobody
-    }
-    for (const auto& [_, jobs] : made.spare) report.spared.insert(report.spared.end(), jobs.begin(), jobs.end());
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteComparison note{place, parse_boot_time(config), made.findings, made.spare};
+  co_await server_.apply(std::move(note));
   co_await enter(place, made, false);
   unsettled_[place.key()] = true;  // also what the accounting was to be told when slurmctld died
 }

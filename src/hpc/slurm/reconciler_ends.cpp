@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
 #include "slurm/reconciler.hpp"
+#include "slurm/report_requests.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {
@@ -146,15 +147,8 @@ awaitable<void> Reconciler::note_unsettled(Place place, Settled settled) {
   }
   if (added.empty()) co_return;
   for (const auto& text : added) log::error("slurm: {}", text);
-  auto decide = [place, added](const tables::Tables& now, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, place.key());
-    if (!record) return decision;
-    record->findings.insert(record->findings.end(), added.begin(), added.end());
-    decision.changes.push_back(tables::put_record(*record));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  AddFindings add{std::move(place), std::move(added)};
+  co_await server_.apply(std::move(add));
 }
 
 awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {
@@ -201,20 +195,8 @@ awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::ve
       log::error("slurm: the end of Slurm job {} could not be entered: {}", job, error.one_line());
     }
   }
-  auto decide = [place, told](const tables::Tables& now, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, place.key());
-    if (!record) return decision;
-    for (const auto& [job, text] : told) {
-      std::erase(record->spared, job);
-      for (auto& finding : record->findings) {
-        if (finding.starts_with("Slurm job " + job + " ")) finding = text;
-      }
-    }
-    decision.changes.push_back(tables::put_record(*record));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteEnded note{std::move(place), std::move(told)};
+  co_await server_.apply(std::move(note));
 }
 
 }  // namespace underway::slurm

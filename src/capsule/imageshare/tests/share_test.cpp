@@ -91,16 +91,11 @@ class Sharing : public testing::Test {
 
   /// As the way back of an upgrade does.
   void name_in_a_record(const std::string& digest) {
-    auto decide = [digest](const tables::Tables&, const server::Context&) {
-      model::Record record;
-      record.kind = "capsule";
-      record.name = "default/svc";
-      record.body = boost::json::object{{"WayBack", boost::json::object{{"Image", digest}}}};
-      server::Decision<server::Nothing> decision;
-      decision.changes.push_back(tables::Put<model::Record>{std::move(record)});
-      return decision;
-    };
-    run(server_->writer().submit(std::move(decide)));
+    model::Record record;
+    record.kind = "capsule";
+    record.name = "default/svc";
+    record.body = boost::json::object{{"WayBack", boost::json::object{{"Image", digest}}}};
+    run(server_->apply(server::testing::PutChanges{{tables::Put<model::Record>{std::move(record)}}}));
   }
   model::Job run_job_with(const std::string& image) {
     auto job = server::testing::make_job("capsules");
@@ -108,7 +103,7 @@ class Sharing : public testing::Test {
     job.groups[0].tasks[0].config = boost::json::object{{"image", image}};
     server::RegisterJob request;
     request.job = job;
-    run(server_->register_job(std::move(request)));
+    run(server_->apply(std::move(request)));
     return job;
   }
   std::string directory_;

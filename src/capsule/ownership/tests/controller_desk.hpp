@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/link_plane.hpp"
+#include "ownership/requests.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
@@ -42,7 +43,7 @@ class ControllerTest : public ::testing::Test {
     job.groups[0].tasks[0].driver = "capsule";
     job.groups[0].tasks[0].config =
         boost::json::object{{"image", "svc.capsule"}, {"protect", boost::json::array{std::move(protect)}}};
-    loop.run_until_done(server->register_job({job, {}, {}}));
+    loop.run_until_done(server->apply(server::RegisterJob{job, {}, {}}));
     until([&] { return find() && find()->ran; });
   }
   ~ControllerTest() override {
@@ -217,23 +218,12 @@ class ControllerTest : public ::testing::Test {
   int owner() const { return std::stoi(find()->owner.substr(0, 8)); }
   int other() const { return owner() == 1 ? 2 : 1; }
   void begin_move(int node) {
-    auto decide = [this, node](const tables::Tables& tables, const server::Context& context) {
-      return decide_move(tables, {"default", "svc", uuid(node), false}, controller->limits(), context);
-    };
-    loop.run_until_done(server->writer().submit(std::move(decide)));
+    loop.run_until_done(server->apply(BeginMove{{"default", "svc", uuid(node), false}, controller->limits()}));
   }
   void begin_upgrade() {
-    auto decide = [this](const tables::Tables& tables, const server::Context& context) {
-      return decide_upgrade(tables, {.name = "svc", .image = "svc:2"}, controller->limits(), context);
-    };
-    loop.run_until_done(server->writer().submit(std::move(decide)));
+    loop.run_until_done(server->apply(BeginUpgrade{{.name = "svc", .image = "svc:2"}, controller->limits()}));
   }
-  void cancel() {
-    auto decide = [this](const tables::Tables& tables, const server::Context& context) {
-      return decide_cancel(tables, "default", "svc", controller->limits(), context);
-    };
-    loop.run_until_done(server->writer().submit(std::move(decide)));
-  }
+  void cancel() { loop.run_until_done(server->apply(Cancel{"default", "svc", controller->limits()})); }
   bool upgrade_is_over() const { return find()->last_upgrade && !find()->upgrade; }
   template <class Condition>
   void until(Condition condition) {

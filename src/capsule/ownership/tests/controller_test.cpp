@@ -72,10 +72,7 @@ TEST_F(ControllerTest, AMoveGoesOnAfterTheServerWasRestarted) {
 
 TEST_F(ControllerTest, ADeadOwnerIsFencedAndItsStandbyTakesOver) {
   const int from = owner(), to = other();
-  auto decide = [this, to](const tables::Tables& tables, const server::Context& context) {
-    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, controller->limits(), context);
-  };
-  loop.run_until_done(server->writer().submit(std::move(decide)));
+  loop.run_until_done(server->apply(SetStandby{"default", "svc", uuid(to), 1h, Duration{0}, controller->limits()}));
   until([&] { return find()->find_replica(uuid(to)) != nullptr; });
   fence.fails = 1;
   loop.run_until_done(nodes.at(from)->stop());
@@ -89,19 +86,13 @@ TEST_F(ControllerTest, ADeadOwnerIsFencedAndItsStandbyTakesOver) {
 
 TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
   const int from = owner(), to = other();
-  auto decide = [this, to](const tables::Tables& tables, const server::Context& context) {
-    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, controller->limits(), context);
-  };
-  loop.run_until_done(server->writer().submit(std::move(decide)));
+  loop.run_until_done(server->apply(SetStandby{"default", "svc", uuid(to), 1h, Duration{0}, controller->limits()}));
   until([&] { return find()->find_replica(uuid(to)) != nullptr; });
   fence.knows = false;
   loop.run_until_done(nodes.at(from)->stop());
   until([&] { return find()->state == CapsuleState::waiting_for_fence; });
   EXPECT_EQ(owner(), from);
-  auto vouch = [this](const tables::Tables& tables, const server::Context& context) {
-    return decide_vouch(tables, "default", "svc", controller->limits(), context);
-  };
-  loop.run_until_done(server->writer().submit(std::move(vouch)));
+  loop.run_until_done(server->apply(Vouch{"default", "svc", controller->limits()}));
   until([&] { return at_rest(); });
   EXPECT_EQ(owner(), to);
 }

@@ -175,7 +175,7 @@ TEST_F(Move, CanBeCancelledUntilItGoesBack) {
 TEST_F(Move, AStoppedJobEndsIt) {
   const int from = run();
   begin_move(another_than(from));
-  desk.run([](const auto& t, const auto& c) { return server::decide_deregister(t, {"default", "svc", false}, c); });
+  desk.run(server::DeregisterJob{"default", "svc", false});
   tend();
   EXPECT_FALSE(capsule().move);
   EXPECT_EQ(capsule().state, CapsuleState::held) << "its allocation has not ended";
@@ -185,7 +185,7 @@ TEST_F(Move, AStoppedJobEndsIt) {
   EXPECT_EQ(capsule().owner, uuid(from)) << "its overlay is there";
   // A day later its row is collected, and the job is run again.
   desk.clock.advance(24h);
-  desk.run([](const auto& t, const auto& c) { return server::decide_collect(t, server::Retention::none(), c); });
+  desk.run(server::Collect{server::Retention::none()});
   desk.register_job(capsule_job());
   tend();
   EXPECT_EQ(desk.only("svc")->node_id, uuid(from));
@@ -255,10 +255,7 @@ TEST_F(Failover, AnOwnerThatIsHeardOfAgainKeepsIt) {
   ASSERT_TRUE(capsule().move);
   const auto silence = silence_of(desk.tables, uuid(from));
   model::Node node = *desk.tables.find_node(uuid(from));
-  desk.run([&](const auto& t, const auto& c) {
-    return server::decide_register_node(t, node, "secret", c,
-                                        {report(capsule().allocation, ClientStatus::running, true)});
-  });
+  desk.run(server::RegisterNode{node, "secret", {report(capsule().allocation, ClientStatus::running, true)}});
   // The fence's answer comes late.
   desk.run([&](const auto& t, const auto& c) { return decide_fenced(t, uuid(from), *silence, "late", limits, c); });
   tend();

@@ -135,7 +135,7 @@ TEST_F(UpgradeInTrouble, ADrainedHostIsNotUpgradedAndMovesWaitForTheEnd) {
   server::DrainNode drain;
   drain.node_id = capsule().owner;
   drain.drain.emplace();
-  desk.run([&](const auto& t, const auto& c) { return server::decide_drain(t, drain, c); });
+  desk.run(drain);
   done(rehearsed());
   done(looked());
   EXPECT_FALSE(capsule().upgrade);

@@ -230,7 +230,7 @@ TEST_F(Upgrade, AJobThatSomebodyChangesKeepsWhatHeWantsAndTheDataFromBefore) {
 TEST_F(Upgrade, AJobThatIsStoppedGetsItsDataBack) {
   up_to_the_start();
   run_at_home();
-  desk.run([](const auto& t, const auto& c) { return server::decide_deregister(t, {"default", "svc", false}, c); });
+  desk.run(server::DeregisterJob{"default", "svc", false});
   tend();
   ends(capsule().allocation);
   EXPECT_EQ(phase(), UpgradePhase::restore);

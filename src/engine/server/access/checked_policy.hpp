@@ -18,6 +18,10 @@ class CheckedPolicy {
   model::AclPolicy policy_;
 };
 
-Decision<Nothing> decide_put_policy(const Tables&, const CheckedPolicy&, const Context&);
+/// A new policy, or the one of this name changed.
+struct PutPolicy {
+  CheckedPolicy policy;
+};
+Decision<Nothing> decide(const Tables&, const PutPolicy&, const Context&);
 
 }  // namespace underway::server

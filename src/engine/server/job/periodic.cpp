@@ -8,8 +8,7 @@ namespace underway::server {
 namespace {
 
 async::awaitable<void> start_what_is_due(Writer& writer) {
-  auto decide = [](const Tables& tables, const Context& context) { return decide_periodic(tables, context); };
-  const auto launches = co_await writer.submit(std::move(decide));
+  const auto launches = co_await writer.apply(StartDueJobs{});
   for (const auto& text : launches.trouble) log::warn("server: {}", text);
   for (const auto& id : launches.started) log::info("server: started '{}' by the clock", id);
   for (const auto& id : launches.skipped)

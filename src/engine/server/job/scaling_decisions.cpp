@@ -61,7 +61,7 @@ std::string policy_id(const Job& job, const std::string& group, const std::strin
 
 }  // namespace
 
-Decision<Registered> decide_scale(const Tables& tables, const ScaleJob& request, const Context& context) {
+Decision<Registered> decide(const Tables& tables, const ScaleJob& request, const Context& context) {
   const auto current = tables.find_job(request.ns, request.id);
   if (!current) {
     throw Error(Code::not_found, "job not found")

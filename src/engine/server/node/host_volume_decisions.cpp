@@ -172,8 +172,7 @@ std::vector<tables::Row<model::Allocation>> users_of(const Tables& tables, const
   return users;
 }
 
-Decision<HostVolume> decide_put_host_volume(const Tables& tables, const PutHostVolume& request,
-                                            const Context& context) {
+Decision<HostVolume> decide(const Tables& tables, const PutHostVolume& request, const Context& context) {
   check(request.volume, request.registering);
   if (!tables.find<model::Namespace>(request.volume.ns) && request.volume.ns != "default")
     throw Error(Code::not_found, fmt::format("namespace '{}' not found", request.volume.ns));
@@ -204,8 +203,8 @@ Decision<HostVolume> decide_put_host_volume(const Tables& tables, const PutHostV
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_ready(const Tables& tables, const std::string& id, const std::string& path,
-                                           std::int64_t bytes, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeReady& request, const Context& context) {
+  const auto& [id, path, bytes] = request;
   Decision<Nothing> decision;
   auto volume = tables::find_record<HostVolume>(tables, id);
   if (!volume || volume->deleting) return decision;
@@ -215,7 +214,8 @@ Decision<Nothing> decide_host_volume_ready(const Tables& tables, const std::stri
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_failed(const Tables& tables, const std::string& id, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeFailed& request, const Context&) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   const auto volume = tables::find_record<HostVolume>(tables, id);
   if (volume && volume->state == HostVolumeState::pending)
@@ -223,7 +223,8 @@ Decision<Nothing> decide_host_volume_failed(const Tables& tables, const std::str
   return decision;
 }
 
-Decision<HostVolume> decide_delete_host_volume(const Tables& tables, const std::string& id, const Context& context) {
+Decision<HostVolume> decide(const Tables& tables, const DeleteHostVolume& request, const Context& context) {
+  const auto& id = request.id;
   Decision<HostVolume> decision;
   HostVolume volume = get_volume(tables, id);
   const auto users = users_of(tables, volume);
@@ -247,7 +248,8 @@ Decision<HostVolume> decide_delete_host_volume(const Tables& tables, const std::
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_gone(const Tables& tables, const std::string& id) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeGone& request, const Context&) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   for (const auto& claim : tables::records<HostVolumeClaim>(tables)) {
     if (claim.volume_id == id)
@@ -258,7 +260,8 @@ Decision<Nothing> decide_host_volume_gone(const Tables& tables, const std::strin
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_stays(const Tables& tables, const std::string& id, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeStays& request, const Context& context) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   auto volume = tables::find_record<HostVolume>(tables, id);
   if (!volume || !volume->deleting) return decision;
@@ -267,7 +270,8 @@ Decision<Nothing> decide_host_volume_stays(const Tables& tables, const std::stri
   return decision;
 }
 
-Decision<Nothing> decide_delete_volume_claim(const Tables& tables, const std::string& id, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const DeleteVolumeClaim& request, const Context& context) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   for (const auto& claim : tables::records<HostVolumeClaim>(tables)) {
     if (claim.id != id) continue;

@@ -64,12 +64,9 @@ class Busy {
 
 async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
   if (busy_.contains(request.volume.id)) const Busy refused(busy_, request.volume.id);
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_put_host_volume(tables, request, context);
-  };
   // Whoever tends what is pending hears of it at the same time as we do.
   std::optional<Busy> deciding(std::in_place, busy_, std::string(kDeciding) + SystemIds().uuid());
-  const auto volume = co_await server_.writer().submit(std::move(decide));
+  const auto volume = co_await server_.apply(std::move(request));
   Answer answer;
   const Busy busy(busy_, volume.id);
   deciding.reset();
@@ -96,26 +93,20 @@ async::awaitable<void> HostVolumes::make(model::HostVolume volume) {
     refused = error;
   }
   if (!refused) {
-    auto decide = [id = volume.id, made](const Tables& tables, const Context& context) {
-      return decide_host_volume_ready(tables, id, made.path, made.bytes, context);
-    };
-    co_await server_.writer().submit(std::move(decide));
+    HostVolumeReady ready{volume.id, made.path, made.bytes};
+    co_await server_.apply(std::move(ready));
     co_return;
   }
-  auto decide = [id = volume.id](const Tables& tables, const Context& context) {
-    return decide_host_volume_failed(tables, id, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  HostVolumeFailed failed{volume.id};
+  co_await server_.apply(std::move(failed));
   throw std::move(
       refused->while_doing(fmt::format("making volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
 }
 
 async::awaitable<void> HostVolumes::remove(std::string id, bool force) {
   const Busy busy(busy_, id);
-  auto decide = [id](const Tables& tables, const Context& context) {
-    return decide_delete_host_volume(tables, id, context);
-  };
-  const auto volume = co_await server_.writer().submit(std::move(decide));
+  DeleteHostVolume wanted{id};
+  const auto volume = co_await server_.apply(std::move(wanted));
   std::optional<Error> failure;
   try {
     co_await erase(volume);
@@ -127,8 +118,8 @@ async::awaitable<void> HostVolumes::remove(std::string id, bool force) {
     if (!is_answer(*failure)) failure->advise("it is deleted when the node is back; -force forgets it now");
     throw std::move(*failure);
   }
-  auto forget = [id](const Tables& tables, const Context&) { return decide_host_volume_gone(tables, id); };
-  co_await server_.writer().submit(std::move(forget));
+  HostVolumeGone gone{id};
+  co_await server_.apply(std::move(gone));
 }
 
 async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
@@ -141,13 +132,15 @@ async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
     if (error.code() != Code::not_found || server_.writer().tables().find_node(volume.node_id)) refused = error;
   }
   if (refused && !is_answer(*refused)) throw std::move(*refused);
-  auto decide = [id = volume.id, stays = refused.has_value()](const Tables& tables, const Context& context) {
-    return stays ? decide_host_volume_stays(tables, id, context) : decide_host_volume_gone(tables, id);
-  };
-  co_await server_.writer().submit(std::move(decide));
-  if (refused)
-    throw std::move(
-        refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
+  if (!refused) {
+    HostVolumeGone gone{volume.id};
+    co_await server_.apply(std::move(gone));
+    co_return;
+  }
+  HostVolumeStays stays{volume.id};
+  co_await server_.apply(std::move(stays));
+  throw std::move(
+      refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
 }
 
 async::LoopPlan HostVolumes::loop() {

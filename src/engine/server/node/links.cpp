@@ -97,11 +97,8 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
   if (method == "certificate") co_return renew_certificate(*session, body);
   if (method == "update") {
     auto request = json::decode<protocol::UpdateRequest>(body);
-    auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
-                                                                             const Context& context) {
-      return decide_allocation_updates(tables, node_id, request.updates, context);
-    };
-    co_await writer_.submit(std::move(decide));
+    UpdateAllocations updates{session->node_id, std::move(request.updates)};
+    co_await apply(std::move(updates));
     co_return boost::json::object{};
   }
   if (method == "template.watch") {
@@ -126,10 +123,8 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
     enter_cluster(linked.papers->identity, request.node);
   }
   const std::string name = request.node.name;
-  auto decide = [epoch = epoch_, request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_enrol_node(tables, request, epoch, context);
-  };
-  const auto enrolled = co_await writer_.submit(std::move(decide));
+  EnrolNode enrol{std::move(request), epoch_};
+  const auto enrolled = co_await apply(std::move(enrol));
   const auto& registered = enrolled.node;
   // The link may have ended meanwhile, and the node may have a new one.
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");

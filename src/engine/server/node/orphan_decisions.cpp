@@ -20,12 +20,12 @@ std::vector<model::Orphan> find_orphans(const Tables& tables, const std::string&
   return out;
 }
 
-Decision<EnrolledNode> decide_enrol_node(const Tables& tables, const protocol::RegisterRequest& request,
-                                         const std::string& epoch, const Context& context) {
+Decision<EnrolledNode> decide(const Tables& tables, const EnrolNode& enrolling, const Context& context) {
+  const auto& [request, epoch] = enrolling;
   auto epochs = reached(history_of(tables), request.ordered, tables.revision());
   auto orphans = find_orphans(tables, request.node.id, request.ordered, epochs);
-  auto registered =
-      decide_register_node(tables, request.node, request.secret, context, request.allocations, std::move(orphans));
+  const RegisterNode known{request.node, request.secret, request.allocations, std::move(orphans)};
+  auto registered = decide(tables, known, context);
   begin_epoch(registered.changes, tables, epoch, context);
   return {std::move(registered.changes), {std::move(registered.result), std::move(epochs)}};
 }
@@ -106,7 +106,8 @@ model::Allocation taken_over(const model::Allocation& allocation, const Context&
 
 }  // namespace
 
-Decision<std::int64_t> decide_keep_orphans(const Tables& tables, const FoundOrphans& found, const Context& context) {
+Decision<std::int64_t> decide(const Tables& tables, const KeepOrphans& request, const Context& context) {
+  const auto& found = request.found;
   Decision<std::int64_t> decision;
   // By version: a job is put as its oldest first, and is its newest in the end.
   std::map<std::tuple<std::string, std::string, std::int64_t>, const model::Job*> jobs;
@@ -143,6 +144,15 @@ Decision<std::int64_t> decide_keep_orphans(const Tables& tables, const FoundOrph
     const auto known = tables.find_job(name.first, name.second);
     const model::Job& job = known ? *known : *newest.at(name);
     decision.changes.push_back(tables::PutEvaluation{new_evaluation(job, model::EvalTrigger::node_update, context)});
+  }
+  return decision;
+}
+
+Decision<std::int64_t> decide(const Tables& tables, const StopOrphans& request, const Context&) {
+  Decision<std::int64_t> decision;
+  for (const auto& id : request.node_ids) {
+    if (const auto known = tables::find_record<model::Orphans>(tables, id))
+      decision.result += static_cast<std::int64_t>(known->allocations.size());
   }
   return decision;
 }

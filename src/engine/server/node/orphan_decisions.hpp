@@ -18,9 +18,12 @@ struct EnrolledNode {
   RegisteredNode node;
   std::map<std::string, model::Revision> epochs;  ///< reached(), for AllocationsMessage
 };
-/// decide_register_node() for one that tells whose orders it has, by a server in its run `epoch`.
-Decision<EnrolledNode> decide_enrol_node(const Tables&, const protocol::RegisterRequest&, const std::string& epoch,
-                                         const Context&);
+/// RegisterNode for one that tells whose orders it has, by a server in its run `epoch`.
+struct EnrolNode {
+  protocol::RegisterRequest request;
+  std::string epoch;
+};
+Decision<EnrolledNode> decide(const Tables&, const EnrolNode&, const Context&);
 
 /// Notes what `node`, which registers, has of them now. Nothing new comes to a node with orphans, which hold room and
 /// ports that nobody counts: it is made ineligible, and eligible again once they are gone or known.
@@ -36,6 +39,16 @@ using FoundOrphans = std::map<std::string, protocol::OrphanOrders>;  ///< by nod
 /// older version, becomes what the nodes know of it. Then they are treated as any allocation is: so all those of a job
 /// are kept together, or the scheduler would replace those that it does not see yet. Throws not_found (a node),
 /// conflict (another node has some of the same job; an allocation that is known meanwhile).
-Decision<std::int64_t> decide_keep_orphans(const Tables&, const FoundOrphans&, const Context&);
+struct KeepOrphans {
+  FoundOrphans found;
+};
+Decision<std::int64_t> decide(const Tables&, const KeepOrphans&, const Context&);
+
+/// The nodes shall stop what they have of orphans. That changes nothing here until the nodes tell: what is kept beside
+/// it is durable before they are asked. Returns how many are known.
+struct StopOrphans {
+  std::vector<std::string> node_ids;
+};
+Decision<std::int64_t> decide(const Tables&, const StopOrphans&, const Context&);
 
 }  // namespace underway::server

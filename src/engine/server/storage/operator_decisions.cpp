@@ -5,8 +5,7 @@
 
 namespace underway::server {
 
-Decision<bool> decide_put_scheduler_configuration(const Tables& tables, const PutSchedulerConfiguration& request,
-                                                  const Context&) {
+Decision<bool> decide(const Tables& tables, const PutSchedulerConfiguration& request, const Context&) {
   Decision<bool> decision;
   if (request.cas && *request.cas != tables::scheduler_configuration(tables).modify_index) return decision;
   auto row = request.configuration;
@@ -23,8 +22,7 @@ model::AutopilotConfiguration autopilot_configuration(const Tables& tables) {
       .value_or(model::AutopilotConfiguration{});
 }
 
-Decision<bool> decide_put_autopilot_configuration(const Tables& tables, const PutAutopilotConfiguration& request,
-                                                  const Context&) {
+Decision<bool> decide(const Tables& tables, const PutAutopilotConfiguration& request, const Context&) {
   Decision<bool> decision;
   if (request.cas && *request.cas != autopilot_configuration(tables).modify_index) return decision;
   auto row = request.configuration;

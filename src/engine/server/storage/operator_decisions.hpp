@@ -23,14 +23,14 @@ struct PutSchedulerConfiguration {
   std::optional<model::Revision> cas;  ///< only if it was last changed then; 0: if it was never written
 };
 /// False when `cas` does not fit: then nothing is changed. Throws invalid.
-Decision<bool> decide_put_scheduler_configuration(const Tables&, const PutSchedulerConfiguration&, const Context&);
+Decision<bool> decide(const Tables&, const PutSchedulerConfiguration&, const Context&);
 
 model::AutopilotConfiguration autopilot_configuration(const Tables&);
 struct PutAutopilotConfiguration {
   model::AutopilotConfiguration configuration;
   std::optional<model::Revision> cas;  ///< as above
 };
-Decision<bool> decide_put_autopilot_configuration(const Tables&, const PutAutopilotConfiguration&, const Context&);
+Decision<bool> decide(const Tables&, const PutAutopilotConfiguration&, const Context&);
 
 /// Nomad's text, which its clients know.
 inline constexpr const char* kRegistrationDisabled =

@@ -50,13 +50,12 @@ class DisksTest : public ::testing::Test {
     model::Job job = make_job("db");
     job.groups[0].ephemeral_disk.migrate = migrate;
     RegisterJob request{std::move(job), {}, {}};
-    loop.run_until_done(server->register_job(std::move(request)));
+    loop.run_until_done(server->apply(std::move(request)));
     first = running();
     DrainNode drain;
     drain.node_id = first->node_id;
     drain.drain.emplace().deadline = Duration{-1};  // all at once
-    auto begin = [drain](const Tables& t, const Context& c) { return decide_drain(t, drain, c); };
-    loop.run_until_done(server->writer().submit(begin));
+    loop.run_until_done(server->apply(drain));
     run_until(loop, [&] { return live() && live()->id != first->id; });
     second = running();
     ASSERT_NE(second->node_id, first->node_id);

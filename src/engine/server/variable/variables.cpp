@@ -55,18 +55,14 @@ VariableAnswer Variables::answer(const VariableOutcome& outcome) const {
 
 async::awaitable<VariableAnswer> Variables::put(VariableClaim claim, model::StringMap items) {
   check(claim, items);
-  auto decide = [claim, sealed = seal(claim.ns, claim.path, items)](const Tables& tables, const Context& context) {
-    return decide_put_variable(tables, claim, sealed, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  PutVariable wanted{claim, seal(claim.ns, claim.path, items)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::remove(VariableClaim claim) {
   check_path(claim.path);
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_delete_variable(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  DeleteVariable wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::acquire(VariableClaim claim, model::VariableLock lock,
@@ -79,24 +75,17 @@ async::awaitable<VariableAnswer> Variables::acquire(VariableClaim claim, model::
     check_path(claim.path);
   AcquireLock request{claim.ns, claim.path, std::move(lock), {}, !items};
   request.items = seal(claim.ns, claim.path, items ? *items : model::StringMap{});
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_acquire_lock(tables, request, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  co_return answer(co_await writer_.apply(std::move(request)));
 }
 
 async::awaitable<VariableAnswer> Variables::renew(VariableClaim claim) {
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_renew_lock(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  RenewLock wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::release(VariableClaim claim) {
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_release_lock(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  ReleaseLock wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 model::StringMap generate(const model::SecretDeclaration& secret) {
@@ -183,16 +172,13 @@ async::awaitable<void> Variables::look_after_keys(Duration rotation) {
 async::awaitable<void> Variables::seal_anew() {
   for (int round = 0; round < kRotationRounds; ++round) {
     const auto* tables = co_await writer_.settled();
-    std::vector<Resealed> resealed;
+    ResealVariables anew;
     for (const auto& row : tables->rows<model::Variable>()) {
       if (row->key_id == keyring_.active_id() || row->sealed.empty()) continue;
-      resealed.push_back({row->ns, row->path, row->modify_index, seal(row->ns, row->path, open(*row).items)});
+      anew.resealed.push_back({row->ns, row->path, row->modify_index, seal(row->ns, row->path, open(*row).items)});
     }
-    if (resealed.empty()) co_return;
-    auto decide = [resealed = std::move(resealed)](const Tables& now, const Context& context) {
-      return decide_reseal(now, resealed, context);
-    };
-    if (co_await writer_.submit(std::move(decide)) == 0) co_return;
+    if (anew.resealed.empty()) co_return;
+    if (co_await writer_.apply(std::move(anew)) == 0) co_return;
   }
   throw Error(Code::conflict, "not every variable could be sealed anew")
       .because("others keep writing them")
@@ -226,10 +212,10 @@ async::LoopPlan Variables::locks_loop() {
 
 /// The first time, nobody is late: who held a lock could not renew it while there was no server.
 async::awaitable<void> Variables::expire_locks() {
-  auto decide = [first = !extended_](const Tables& tables, const Context& context) {
-    return first ? decide_extend_locks(tables, context) : decide_expire_locks(tables, context);
-  };
-  co_await writer_.submit(std::move(decide));
+  if (extended_)
+    co_await writer_.apply(ExpireLocks{});
+  else
+    co_await writer_.apply(ExtendLocks{});
   extended_ = true;
 }
 

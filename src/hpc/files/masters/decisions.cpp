@@ -94,7 +94,7 @@ tables::Row<model::Node> node_of_master(const Tables& tables, const FileDeclarat
   return nullptr;
 }
 
-Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& request, const Context& context) {
+Decision<FilesPut> decide(const Tables& tables, const PutFiles& request, const Context& context) {
   if (!request.plan && !request.coming && !request.cluster.empty() && !tables.find_cluster(request.cluster))
     throw Error(Code::not_found, fmt::format("cluster '{}' not found", request.cluster))
         .advise("name one that `underway cluster list` shows");
@@ -154,8 +154,8 @@ Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& reques
   return decision;
 }
 
-Decision<Nothing> decide_remove_file(const Tables& tables, const std::string& cluster, const std::string& name,
-                                     const Context&) {
+Decision<Nothing> decide(const Tables& tables, const RemoveFile& request, const Context&) {
+  const auto& [cluster, name] = request;
   auto files = all_files(tables);
   const auto it = files.find(model::file_key(cluster, name));
   if (it == files.end())
@@ -170,7 +170,8 @@ Decision<Nothing> decide_remove_file(const Tables& tables, const std::string& cl
   return decision;
 }
 
-Decision<Nothing> decide_follow_master(const Tables& tables, const NewFile& read, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const FollowMaster& request, const Context& context) {
+  const auto& read = request.read;
   auto files = all_files(tables);
   const auto it = files.find(model::file_key(read.file.cluster, read.file.name));
   Decision<Nothing> decision;
@@ -193,7 +194,7 @@ Decision<Nothing> decide_follow_master(const Tables& tables, const NewFile& read
   return decision;
 }
 
-Decision<Nothing> decide_collect_files(const Tables& tables, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const CollectFiles&, const Context&) {
   Decision<Nothing> decision;
   auto files = all_files(tables);
   bool dropped = false;
@@ -214,7 +215,7 @@ Decision<Nothing> decide_collect_files(const Tables& tables, const Context&) {
   return decision;
 }
 
-Decision<Nothing> decide_collect_pieces(const Tables& tables, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const CollectPieces&, const Context& context) {
   std::set<std::string> used;
   for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
     for (auto& piece : pieces_of(*row)) used.insert(std::move(piece));

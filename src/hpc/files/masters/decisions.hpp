@@ -31,18 +31,28 @@ struct PutFiles {
 
 /// Errors: not_found (no such cluster), invalid with all problems, conflict (bytes that are not here), too_large (all
 /// files together).
-server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const PutFiles& request,
-                                            const server::Context& context);
+server::Decision<FilesPut> decide(const tables::Tables& tables, const PutFiles& request,
+                                  const server::Context& context);
 /// Errors: not_found; conflict for what a directory declares.
-server::Decision<server::Nothing> decide_remove_file(const tables::Tables& tables, const std::string& cluster,
-                                                     const std::string& name, const server::Context& context);
+struct RemoveFile {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RemoveFile& request,
+                                         const server::Context& context);
 /// Takes over the bytes that were read on the node where the master lies; nothing when it is declared otherwise now.
-server::Decision<server::Nothing> decide_follow_master(const tables::Tables& tables, const NewFile& read,
-                                                       const server::Context& context);
+struct FollowMaster {
+  NewFile read;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const FollowMaster& request,
+                                         const server::Context& context);
 /// What belongs to clusters and nodes that are not there any more goes.
-server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tables, const server::Context& context);
+struct CollectFiles {};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const CollectFiles& request,
+                                         const server::Context& context);
 
 /// Pieces that were sent, and that no file names after kUnnamedPieces, go.
-server::Decision<server::Nothing> decide_collect_pieces(const tables::Tables& tables, const server::Context& context);
+struct CollectPieces {};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const CollectPieces& request,
+                                         const server::Context& context);
 
 }  // namespace underway::files

@@ -65,11 +65,8 @@ awaitable<void> FileService::follow_master(FileDeclaration file, std::string nod
     co_return;
   }
   tables = co_await server_.read();
-  const auto read = new_file(*tables, std::move(file));
-  auto decide = [read](const Tables& now, const server::Context& context) {
-    return decide_follow_master(now, read, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  FollowMaster follow{new_file(*tables, std::move(file))};
+  co_await server_.apply(std::move(follow));
 }
 
 awaitable<std::vector<std::string>> FileService::take_pieces(std::string node_id, MasterRequest request, bool secret) {

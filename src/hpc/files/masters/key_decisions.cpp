@@ -64,8 +64,8 @@ std::optional<FileKeyState> key_state(const Tables& tables) {
   return out;
 }
 
-Decision<Nothing> decide_introduce_key(const Tables& tables, const FileKey& next, const FileKeyStep& step,
-                                       const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const IntroduceKey& request, const Context& context) {
+  const auto& [next, step] = request;
   auto settings = tables::find_record<FileSettings>(tables, "settings");
   if (!settings || settings->key.empty()) throw Error(Code::unavailable, "files are not synchronised yet");
   if (settings->next) {
@@ -84,7 +84,8 @@ Decision<Nothing> decide_introduce_key(const Tables& tables, const FileKey& next
   return decision;
 }
 
-Decision<bool> decide_withdraw_key(const Tables& tables, const FileKeyStep& step, bool force, const Context& context) {
+Decision<bool> decide(const Tables& tables, const WithdrawKey& request, const Context& context) {
+  const auto& [step, force] = request;
   Decision<bool> decision;
   auto settings = tables::find_record<FileSettings>(tables, "settings");
   if (!settings || !settings->next || step.to != settings->next->key || step.from != settings->key ||

@@ -15,11 +15,18 @@ using model::FileKeyState;
 std::optional<FileKeyState> key_state(const tables::Tables& tables);
 
 /// Begins a rotation. Errors: unavailable (no key yet), conflict (one is under way, or the key is another meanwhile).
-server::Decision<server::Nothing> decide_introduce_key(const tables::Tables& tables, const model::FileKey& next,
-                                                       const model::FileKeyStep& step, const server::Context& context);
+struct IntroduceKey {
+  model::FileKey next;
+  model::FileKeyStep step;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const IntroduceKey& request,
+                                         const server::Context& context);
 /// Ends it, when every node that is alive has taken the step before; with `force` at once. The result is whether it
 /// did; nothing happens when it is over already.
-server::Decision<bool> decide_withdraw_key(const tables::Tables& tables, const model::FileKeyStep& step, bool force,
-                                           const server::Context& context);
+struct WithdrawKey {
+  model::FileKeyStep step;
+  bool force = false;
+};
+server::Decision<bool> decide(const tables::Tables& tables, const WithdrawKey& request, const server::Context& context);
 
 }  // namespace underway::files

@@ -23,6 +23,93 @@ namespace {
 
 constexpr std::string_view kSeedContext = "key of file manifests";
 
+crypto::SigningKey signing_key(const server::Keyring& keyring, const std::string& key_id, const std::string& seed) {
+  return crypto::SigningKey::from_seed(keyring.open({key_id, base64_decode(seed)}, kSeedContext));
+}
+
+// What follows has the keyring by reference: it is the server's, which outlives every request.
+
+/// `fresh` is the key that signs, unless there is one. Answers how the settings are then.
+struct MakeSigningKey {
+  model::FileKey fresh;
+  const server::Keyring& keyring;
+};
+Decision<FileSettings> decide(const tables::Tables& tables, const MakeSigningKey& request, const Context&) {
+  Decision<FileSettings> decision;
+  auto settings = tables::find_record<FileSettings>(tables, "settings").value_or(FileSettings{});
+  const bool is_new = settings.seed.empty();
+  if (is_new) {
+    settings.key_id = request.fresh.key_id;
+    settings.seed = request.fresh.seed;
+  }
+  // Older servers wrote the seed alone.
+  const bool names_none = settings.key.empty();
+  if (names_none)
+    settings.key = base64_encode(signing_key(request.keyring, settings.key_id, settings.seed).verifying().bytes);
+  if (is_new || names_none) decision.changes.push_back(tables::put_record(settings));
+  decision.result = std::move(settings);
+  return decision;
+}
+
+/// Secret contents under the active root key.
+struct SealContentsAnew {
+  const server::Keyring& keyring;
+};
+Decision<Nothing> decide(const tables::Tables& tables, const SealContentsAnew& request, const Context&) {
+  Decision<Nothing> decision;
+  const auto& keyring = request.keyring;
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
+    auto content = tables::decode_record<FileContent>(*row);
+    if (content.key_id.empty() || content.key_id == keyring.active_id()) continue;
+    const auto plain = keyring.open({content.key_id, base64_decode(content.data)}, seal_context(content.id));
+    const auto sealed = keyring.seal(plain.bytes(), seal_context(content.id));
+    content.key_id = sealed.key_id;
+    content.data = base64_encode(sealed.bytes);
+    decision.changes.push_back(tables::put_record(content));
+  }
+  return decision;
+}
+
+/// The keys of manifests, the present and the next one, under the active root key.
+struct SealOwnKeyAnew {
+  const server::Keyring& keyring;
+};
+Decision<Nothing> decide(const tables::Tables& tables, const SealOwnKeyAnew& request, const Context&) {
+  Decision<Nothing> decision;
+  const auto& keyring = request.keyring;
+  auto settings = tables::find_record<FileSettings>(tables, "settings");
+  if (!settings) return decision;
+  const auto anew = [&](std::string& under, std::string& seed) {
+    if (under == keyring.active_id()) return false;
+    const auto sealed = keyring.seal(keyring.open({under, base64_decode(seed)}, kSeedContext).bytes(), kSeedContext);
+    under = sealed.key_id;
+    seed = base64_encode(sealed.bytes);
+    return true;
+  };
+  const bool present = anew(settings->key_id, settings->seed);
+  const bool next = settings->next && anew(settings->next->key_id, settings->next->seed);
+  if (present || next) decision.changes.push_back(tables::put_record(*settings));
+  return decision;
+}
+
+/// A piece of a secret file under the active root key. Each is a change of its own: all of a large file would hold
+/// everybody else up.
+struct SealPieceAnew {
+  const server::Keyring& keyring;
+  std::string id;
+};
+Decision<Nothing> decide(const tables::Tables& tables, const SealPieceAnew& request, const Context&) {
+  Decision<Nothing> decision;
+  const auto& keyring = request.keyring;
+  auto piece = tables::find_record<FilePiece>(tables, request.id);
+  if (!piece || piece->key_id.empty() || piece->key_id == keyring.active_id()) return decision;
+  const auto sealed = keyring.seal(open_piece(*piece, keyring).bytes(), piece_seal_context(request.id));
+  piece->key_id = sealed.key_id;
+  piece->data = base64_encode(sealed.bytes);
+  decision.changes.push_back(tables::put_record(*piece));
+  return decision;
+}
+
 }  // namespace
 
 model::FileKey FileService::make_key() const {
@@ -33,28 +120,13 @@ model::FileKey FileService::make_key() const {
 }
 
 crypto::SigningKey FileService::open_key(const std::string& key_id, const std::string& seed) const {
-  return crypto::SigningKey::from_seed(server_.keyring().open({key_id, base64_decode(seed)}, kSeedContext));
+  return signing_key(server_.keyring(), key_id, seed);
 }
 
 /// The key that signs, made once; it is no use to who has the store without the keyring.
 awaitable<void> FileService::prepare() {
-  const auto fresh = make_key();
-  auto decide = [this, fresh](const Tables& tables, const Context&) {
-    Decision<FileSettings> decision;
-    auto settings = tables::find_record<FileSettings>(tables, "settings").value_or(FileSettings{});
-    const bool is_new = settings.seed.empty();
-    if (is_new) {
-      settings.key_id = fresh.key_id;
-      settings.seed = fresh.seed;
-    }
-    // Older servers wrote the seed alone.
-    const bool names_none = settings.key.empty();
-    if (names_none) settings.key = base64_encode(open_key(settings.key_id, settings.seed).verifying().bytes);
-    if (is_new || names_none) decision.changes.push_back(tables::put_record(settings));
-    decision.result = std::move(settings);
-    return decision;
-  };
-  take_settings(co_await server_.writer().submit(std::move(decide)));
+  MakeSigningKey made{make_key(), server_.keyring()};
+  take_settings(co_await server_.apply(std::move(made)));
 }
 
 /// True when nodes have a step to take that they were not told of.
@@ -86,10 +158,8 @@ awaitable<FileKeyState> FileService::rotate_key(bool force) {
     const auto serial = static_cast<std::int64_t>(settings->steps.size()) + 1;
     const auto step =
         introduce_key(serial, open_key(settings->key_id, settings->seed), open_key(next.key_id, next.seed));
-    auto decide = [next, step](const Tables& now, const Context& context) {
-      return decide_introduce_key(now, next, step, context);
-    };
-    co_await server_.writer().submit(std::move(decide));
+    IntroduceKey introduced{next, step};
+    co_await server_.apply(std::move(introduced));
     tables = co_await server_.read();
     if (auto begun = tables::find_record<FileSettings>(*tables, "settings")) take_settings_and_tell(*std::move(begun));
   }
@@ -106,11 +176,9 @@ awaitable<void> FileService::withdraw_key_if_due(bool force) {
   if (!settings || !settings->next) co_return;
   if (!force && !key_state(*tables)->waiting.empty()) co_return;
   const auto serial = static_cast<std::int64_t>(settings->steps.size()) + 1;
-  const auto step = withdraw_key(serial, settings->key, open_key(settings->next->key_id, settings->next->seed));
-  auto decide = [step, force](const Tables& now, const Context& context) {
-    return decide_withdraw_key(now, step, force, context);
-  };
-  if (!co_await server_.writer().submit(std::move(decide))) co_return;
+  auto step = withdraw_key(serial, settings->key, open_key(settings->next->key_id, settings->next->seed));
+  WithdrawKey withdrawn{std::move(step), force};
+  if (!co_await server_.apply(std::move(withdrawn))) co_return;
   log::info("files: another key signs manifests now, and the one before is withdrawn{}", force ? ", by force" : "");
   tables = co_await server_.read();
   if (auto now = tables::find_record<FileSettings>(*tables, "settings")) take_settings_and_tell(*std::move(now));
@@ -146,21 +214,8 @@ void FileService::refuse_removal(const Tables& tables, const std::string& key_id
 }
 
 awaitable<void> FileService::seal_anew() {
-  auto decide = [this](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    const auto& keyring = server_.keyring();
-    for (const auto& row : now.rows<model::Record>(tables::record_key<FileContent>(""))) {
-      auto content = tables::decode_record<FileContent>(*row);
-      if (content.key_id.empty() || content.key_id == keyring.active_id()) continue;
-      const auto plain = keyring.open({content.key_id, base64_decode(content.data)}, seal_context(content.id));
-      const auto sealed = keyring.seal(plain.bytes(), seal_context(content.id));
-      content.key_id = sealed.key_id;
-      content.data = base64_encode(sealed.bytes);
-      decision.changes.push_back(tables::put_record(content));
-    }
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  SealContentsAnew contents{server_.keyring()};
+  co_await server_.apply(std::move(contents));
   co_await seal_own_key_anew();
   std::vector<std::string> pieces;
   const auto* tables = co_await server_.read();
@@ -169,41 +224,13 @@ awaitable<void> FileService::seal_anew() {
 }
 
 awaitable<void> FileService::seal_own_key_anew() {
-  auto decide = [this](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    const auto& keyring = server_.keyring();
-    auto settings = tables::find_record<FileSettings>(now, "settings");
-    const auto anew = [&](std::string& under, std::string& seed) {
-      if (under == keyring.active_id()) return false;
-      const auto sealed = keyring.seal(keyring.open({under, base64_decode(seed)}, kSeedContext).bytes(), kSeedContext);
-      under = sealed.key_id;
-      seed = base64_encode(sealed.bytes);
-      return true;
-    };
-    if (settings) {
-      const bool present = anew(settings->key_id, settings->seed);
-      const bool next = settings->next && anew(settings->next->key_id, settings->next->seed);
-      if (present || next) decision.changes.push_back(tables::put_record(*settings));
-    }
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  SealOwnKeyAnew key{server_.keyring()};
+  co_await server_.apply(std::move(key));
 }
 
-/// Each is a change of its own: all of a large file would hold everybody else up.
 awaitable<void> FileService::seal_piece_anew(std::string id) {
-  auto decide = [this, id](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    const auto& keyring = server_.keyring();
-    auto piece = tables::find_record<FilePiece>(now, id);
-    if (!piece || piece->key_id.empty() || piece->key_id == keyring.active_id()) return decision;
-    const auto sealed = keyring.seal(open_piece(*piece, keyring).bytes(), piece_seal_context(id));
-    piece->key_id = sealed.key_id;
-    piece->data = base64_encode(sealed.bytes);
-    decision.changes.push_back(tables::put_record(*piece));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  SealPieceAnew piece{server_.keyring(), std::move(id)};
+  co_await server_.apply(std::move(piece));
 }
 
 }  // namespace underway::files

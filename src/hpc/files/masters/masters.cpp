@@ -34,6 +34,27 @@ std::string shown(const FileDeclaration& file, const std::optional<FileContent>&
   return base64_decode(content->data);
 }
 
+/// A part of a large file, until a declaration names it.
+struct KeepPiece {
+  model::FilePiece piece;
+};
+Decision<Nothing> decide(const tables::Tables&, const KeepPiece& request, const Context& context) {
+  auto row = request.piece;
+  row.at = unix_nanos(context.now);
+  return {{tables::put_record(row)}, {}};
+}
+
+/// A newer epoch of manifests than any that a node has: nodes that followed a newer store follow this one.
+struct BeginEpoch {};
+Decision<Nothing> decide(const tables::Tables& tables, const BeginEpoch&, const Context&) {
+  auto settings = tables::find_record<model::FileSettings>(tables, "settings");
+  if (!settings) throw Error(Code::unavailable, "files are not synchronised yet");
+  for (const auto& report : tables::records<model::FileReport>(tables))
+    settings->epoch = std::max(settings->epoch, report.epoch);
+  ++settings->epoch;
+  return {{tables::put_record(*settings)}, {}};
+}
+
 }  // namespace
 
 // --- pieces ---
@@ -43,15 +64,10 @@ awaitable<std::string> FileService::put_piece(std::string bytes, bool secret) {
     throw Error(Code::invalid,
                 fmt::format("a piece of a file has 1 to {} bytes, and not {}", model::kPieceBytes, bytes.size()));
   auto piece = make_piece(bytes, secret, server_.keyring(), ids_);
-  auto decide = [piece](const Tables&, const Context& context) {
-    Decision<Nothing> decision;
-    auto row = piece;
-    row.at = unix_nanos(context.now);
-    decision.changes.push_back(tables::put_record(row));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
-  co_return std::move(piece.id);
+  std::string id = piece.id;
+  KeepPiece keep{std::move(piece)};
+  co_await server_.apply(std::move(keep));
+  co_return id;
 }
 
 /// What does not fit into a row goes ahead in pieces. In a plan nothing is kept: its digest says whether it is news.
@@ -100,8 +116,7 @@ async::LoopPlan FileService::pieces_loop() {
 }
 
 awaitable<void> FileService::collect_pieces() {
-  auto collect = [](const Tables& now, const Context& context) { return decide_collect_pieces(now, context); };
-  co_await server_.writer().submit(std::move(collect));
+  co_await server_.apply(CollectPieces{});
 }
 
 // --- declarations ---
@@ -198,31 +213,6 @@ awaitable<PutFiles> FileService::prepare_put(std::string cluster, std::vector<Fi
   co_return request;
 }
 
-awaitable<FilesPut> FileService::put(std::string cluster, std::vector<FileDeclaration> files, bool directory, bool dry,
-                                     server::Beside beside) {
-  auto request = co_await prepare_put(std::move(cluster), std::move(files), directory, dry);
-  if (dry) {
-    const auto* tables = co_await server_.read();
-    const Context context{TimePoint{}, ids_};
-    auto decision = decide_put_files(*tables, request, context);
-    if (beside) beside(*tables, context, decision.changes);
-    co_return decision.result;
-  }
-  auto decide = [request = std::move(request)](const Tables& now, const Context& context) {
-    return decide_put_files(now, request, context);
-  };
-  auto both = server::with_beside(std::move(decide), std::move(beside));
-  co_return co_await server_.writer().submit(std::move(both));
-}
-
-awaitable<void> FileService::remove(std::string cluster, std::string name, server::Beside beside) {
-  auto decide = [cluster, name](const Tables& now, const Context& context) {
-    return decide_remove_file(now, cluster, name, context);
-  };
-  auto both = server::with_beside(std::move(decide), std::move(beside));
-  co_await server_.writer().submit(std::move(both));
-}
-
 awaitable<std::int64_t> FileService::sync(std::vector<std::string> node_ids) {
   std::int64_t told = 0;
   for (const auto& id : node_ids) {
@@ -233,19 +223,7 @@ awaitable<std::int64_t> FileService::sync(std::vector<std::string> node_ids) {
   co_return told;
 }
 
-awaitable<void> FileService::accept_restored() {
-  auto decide = [](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    auto settings = tables::find_record<model::FileSettings>(now, "settings");
-    if (!settings) throw Error(Code::unavailable, "files are not synchronised yet");
-    for (const auto& report : tables::records<model::FileReport>(now))
-      settings->epoch = std::max(settings->epoch, report.epoch);
-    ++settings->epoch;
-    decision.changes.push_back(tables::put_record(*settings));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
-}
+awaitable<void> FileService::accept_restored() { co_await server_.apply(BeginEpoch{}); }
 
 std::function<std::string()> FileService::preview(const std::string& cluster, const std::string& name,
                                                   const std::string& node_id) const {

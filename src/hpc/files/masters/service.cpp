@@ -38,6 +38,22 @@ void forget_where_it_was(const tables::Tables& tables, const FileReport& report,
   }
 }
 
+/// What a node says of its files, or of those of a capsule on it, if that is news.
+struct KeepFileReport {
+  FileReport report;
+};
+Decision<Nothing> decide(const tables::Tables& tables, const KeepFileReport& request, const Context&) {
+  Decision<Nothing> decision;
+  const auto& report = request.report;
+  auto standing = tables::find_record<FileReport>(tables, model::report_key(report.node_id, report.capsule));
+  if (standing) standing->create_index = standing->modify_index = 0;
+  auto plain = report;
+  plain.create_index = plain.modify_index = 0;
+  if (!standing || !describe::equal(*standing, plain)) decision.changes.push_back(tables::put_record(plain));
+  if (!standing && !report.capsule.empty()) forget_where_it_was(tables, report, decision);
+  return decision;
+}
+
 /// A node says what it likes: so much of it is kept.
 void limit(FileReport& report) {
   if (report.problems.size() > kMostProblems) report.problems.resize(kMostProblems);
@@ -112,10 +128,8 @@ awaitable<void> FileService::follow_tables() {
 awaitable<void> FileService::refresh(const Tables& tables) {
   const auto stamp = inputs_stamp(tables);
   if (stamp == stamp_ && snapshot_) co_return;
-  server::Context context{TimePoint{}, ids_};
-  if (!decide_collect_files(tables, context).changes.empty()) {
-    auto collect = [](const Tables& now, const Context& at) { return decide_collect_files(now, at); };
-    co_await server_.writer().submit(std::move(collect));
+  if (!server_.preview(CollectFiles{}).changes.empty()) {
+    co_await server_.apply(CollectFiles{});
     co_return;  // that is a change of its own
   }
   if (auto settings = tables::find_record<FileSettings>(tables, "settings"))
@@ -223,17 +237,8 @@ awaitable<boost::json::value> FileService::report(std::string node_id, FileRepor
   report.node_id = node_id;
   report.node = node->name;
   limit(report);
-  auto decide = [report](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    auto standing = tables::find_record<FileReport>(now, model::report_key(report.node_id, report.capsule));
-    if (standing) standing->create_index = standing->modify_index = 0;
-    auto plain = report;
-    plain.create_index = plain.modify_index = 0;
-    if (!standing || !describe::equal(*standing, plain)) decision.changes.push_back(tables::put_record(plain));
-    if (!standing && !report.capsule.empty()) forget_where_it_was(now, report, decision);
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  KeepFileReport keep{std::move(report)};
+  co_await server_.apply(std::move(keep));
   co_return boost::json::object{};
 }
 

@@ -37,14 +37,11 @@ class FileService {
   /// Keeps a part of a large file until a declaration names it (FileDeclaration::sent). Returns its id. Throws invalid
   /// for one that is empty, or larger than model::kPieceBytes.
   async::awaitable<std::string> put_piece(std::string bytes, bool secret);
-  /// Files with `content` or `sent` get these bytes; those without keep theirs. `directory`: see PutFiles. `dry`: only
-  /// says what would become of them, also to `beside`. Throws as decide_put_files.
-  async::awaitable<FilesPut> put(std::string cluster, std::vector<model::FileDeclaration> files, bool directory,
-                                 bool dry, server::Beside beside = {});
-  /// What put() would submit, with all that takes time done: for whoever makes one commit of it and of something else.
+  /// The declaration of these files, with all that takes time done: to be applied, or with `dry` to be previewed, when
+  /// nothing is kept of their bytes. Files with `content` or `sent` get these bytes; those without keep theirs.
+  /// `directory`: see PutFiles.
   async::awaitable<PutFiles> prepare_put(std::string cluster, std::vector<model::FileDeclaration> files, bool directory,
                                          bool dry);
-  async::awaitable<void> remove(std::string cluster, std::string name, server::Beside beside = {});
   /// Tells the nodes to look now; returns to how many that have a link.
   async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);
   /// Nodes that have files of a newer store follow this one nevertheless.
@@ -66,7 +63,7 @@ class FileService {
   std::optional<Wanted> wanted_by(const std::string& node_id, const std::string& capsule) const;
 
   /// Another key signs manifests once every node that is alive believes it, and the present one is withdrawn then; with
-  /// `force` at once, also when a rotation waits. Throws as decide_introduce_key.
+  /// `force` at once, also when a rotation waits. Throws as IntroduceKey.
   async::awaitable<FileKeyState> rotate_key(bool force);
 
   /// Throws conflict while something is sealed under the root key.

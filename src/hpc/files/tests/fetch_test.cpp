@@ -49,7 +49,7 @@ TEST_F(FetchTest, ALargeFileArrivesWhole) {
 }
 
 TEST_F(FetchTest, ABrokenLinkLeavesNoHalfFileAndTheRestFollows) {
-  loop.run_until_done(service.put("hpc", {file("/etc/first", "x")}, false, false));
+  put_into("hpc", {file("/etc/first", "x")});
   wait_for("/etc/first", "x");
   put_large();
   server::testing::run_until(loop, [&] { return received() >= (2U << 20); });

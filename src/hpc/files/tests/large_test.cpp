@@ -92,7 +92,7 @@ TEST_F(LargeTest, TwoVersionsShareWhatIsTheSame) {
   int shared = 0;
   for (const auto& piece : before) shared += tables::find_record<model::FilePiece>(tables(), piece.id) ? 1 : 0;
   EXPECT_EQ(shared, 2);
-  loop.run_until_done(service.remove("hpc", "/opt/plugin.so"));
+  remove("/opt/plugin.so");
   EXPECT_EQ(pieces(), 0U);
 }
 
@@ -165,7 +165,7 @@ TEST_F(LargeTest, PiecesThatNoFileNamesGoAfterAWhile) {
   put({file("/opt/a", bytes_of(2 * kPiece, "named"))});
   const auto collected = [&](Duration later) {
     const server::Context context{clock.now() + later, ids};
-    return decide_collect_pieces(tables(), context).changes.size();
+    return decide(tables(), CollectPieces{}, context).changes.size();
   };
   EXPECT_EQ(collected(kUnnamedPieces / 2), 0U) << "its declaration may still come";
   EXPECT_EQ(collected(kUnnamedPieces + std::chrono::seconds(1)), 1U) << "and those that a file names stay";

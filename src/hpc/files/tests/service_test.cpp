@@ -176,15 +176,14 @@ TEST_F(ServiceTest, ADirectoryOwnsWhatItDeclaresAndNothingElse) {
   put({file("/etc/by-hand", "x")});
   put({file("/etc/a", "a"), file("/etc/b", "b")}, true);
   EXPECT_THAT(refusal([&] { put({file("/etc/a", "c")}); }), HasSubstr("is declared in the cluster's directory"));
-  EXPECT_THAT(refusal([&] { loop.run_until_done(service.remove("hpc", "/etc/a")); }),
-              HasSubstr("remove its block there"));
+  EXPECT_THAT(refusal([&] { remove("/etc/a"); }), HasSubstr("remove its block there"));
   const auto plan = put({file("/etc/a", "changed"), file("/etc/c", "c")}, true, true);
   EXPECT_THAT(plan.added, ElementsAre("/etc/c"));
   EXPECT_THAT(plan.changed, ElementsAre("/etc/a"));
   EXPECT_THAT(plan.removed, ElementsAre("/etc/b"));
   EXPECT_EQ(tables::records<model::FileDeclaration>(tables()).size(), 3) << "a plan changes nothing";
   put({file("/etc/a", "a")}, true);
-  loop.run_until_done(service.remove("hpc", "/etc/by-hand"));
+  remove("/etc/by-hand");
   ASSERT_EQ(tables::records<model::FileDeclaration>(tables()).size(), 1);
   EXPECT_EQ(tables::records<model::FileContent>(tables()).size(), 1);
 }
@@ -192,8 +191,7 @@ TEST_F(ServiceTest, ADirectoryOwnsWhatItDeclaresAndNothingElse) {
 TEST_F(ServiceTest, WrongDeclarationsAreRefusedTogether) {
   EXPECT_THAT(refusal([&] { put({file("etc/a", "x"), file("/proc/x", "x")}); }),
               ::testing::AllOf(HasSubstr("not absolute"), HasSubstr("below /proc/")));
-  EXPECT_THAT(refusal([&] { loop.run_until_done(service.put("nowhere", {file("/etc/a", "x")}, false, false)); }),
-              HasSubstr("cluster 'nowhere' not found"));
+  EXPECT_THAT(refusal([&] { put_into("nowhere", {file("/etc/a", "x")}); }), HasSubstr("cluster 'nowhere' not found"));
   model::FileDeclaration bare;
   bare.name = "/etc/x";
   EXPECT_THAT(refusal([&] { put({bare}); }), HasSubstr("neither `source` nor `content`"));
@@ -249,7 +247,7 @@ TEST_F(ServiceTest, ANodeThatLagsIsPendingAndNoMatterOfConcern) {
   report.manifest = digest_of(*manifest(c1));
   ask<boost::json::value>(c1, "files.report", report);
   EXPECT_EQ(state().state, TargetState::synced);
-  loop.run_until_done(service.put("hpc", {file("/etc/a", "y")}, false, false));
+  put_into("hpc", {file("/etc/a", "y")});
   EXPECT_EQ(state().state, TargetState::pending) << "from the moment on at which the change was acknowledged";
   settle();
   EXPECT_EQ(state().state, TargetState::pending);
@@ -302,7 +300,7 @@ TEST_F(ServiceTest, ACapsuleGetsItsOwnManifestWhereItRuns) {
   request.job.node_pool = "compute";
   request.job.groups[0].tasks[0].driver = "capsule";
   request.job.groups[0].tasks[0].config = boost::json::object{{"image", "x.capsule"}};
-  loop.run_until_done(server.register_job(std::move(request)));
+  loop.run_until_done(server.apply(std::move(request)));
   server::testing::run_until(loop, [&] { return !tables().allocations_on_node(c1.id()).empty(); });
   const auto of_capsule = manifest(c1, "", "slurm-services");
   ASSERT_EQ(of_capsule->entries.size(), 1);
@@ -325,7 +323,7 @@ TEST_F(ServiceTest, AReloadSignalsTheJobsTasksOnThatNodeOnce) {
   request.job.groups[0].tasks[0].user = "nobody";
   for (auto& group : request.job.groups) group.constraints.clear();
   request.job.node_pool = "compute";
-  loop.run_until_done(server.register_job(std::move(request)));
+  loop.run_until_done(server.apply(std::move(request)));
   server::testing::run_until(loop, [&] {
     const auto rows = tables().allocations_on_node(c1.id());
     return !rows.empty() && rows[0]->client_status == model::ClientStatus::running;

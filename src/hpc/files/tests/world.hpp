@@ -32,12 +32,7 @@ class FilesWorld : public ::testing::Test {
   }
 
   void change(tables::Change what) {
-    auto decide = [what](const tables::Tables&, const server::Context&) {
-      server::Decision<server::Nothing> decision;
-      decision.changes.push_back(what);
-      return decision;
-    };
-    loop.run_until_done(server.writer().submit(std::move(decide)));
+    loop.run_until_done(server.apply(server::testing::PutChanges{{std::move(what)}}));
   }
   FakeNode& join(int number, const std::string& node_pool = "compute") {
     auto row = server::testing::make_node(number);
@@ -61,10 +56,18 @@ class FilesWorld : public ::testing::Test {
     return out;
   }
   FilesPut put(std::vector<model::FileDeclaration> files, bool directory = false, bool dry = false) {
-    auto result = loop.run_until_done(service.put("hpc", std::move(files), directory, dry));
+    auto result = put_into("hpc", std::move(files), directory, dry);
     settle();
     return result;
   }
+  FilesPut put_into(const std::string& cluster, std::vector<model::SyncFile> files, bool directory = false,
+                    bool dry = false) {
+    auto wanted = loop.run_until_done(service.prepare_put(cluster, std::move(files), directory, dry));
+    if (!dry) return loop.run_until_done(server.apply(std::move(wanted)));
+    loop.run_until_done(server.read());
+    return server.preview(wanted).result;
+  }
+  void remove(const std::string& name) { loop.run_until_done(server.apply(RemoveFile{"hpc", name})); }
   /// Until the server's manifests follow the tables.
   void settle() {
     server::testing::run_until(loop, [&] { return service.follows(server.writer().tables()); });

@@ -92,11 +92,11 @@ TEST_F(JudgeTest, ADrainThatGoesOnIsNoOtherOne) {
   site.run(Site::slurmd_in("compute"));
   server::DrainNode request{.node_id = uuid(11)};
   request.drain = model::DrainStrategy{.deadline = 1h, .ask_slurm = true};
-  site.desk.run([&](const auto& t, const auto& c) { return server::decide_drain(t, request, c); });
+  site.desk.run(request);
   EXPECT_EQ(told(site.drained(11, true, 4h)), "") << "another deadline";
   EXPECT_EQ(told(site.drained(11, true, -1s)), "outage: node c1 is emptied: what it computes ends at once");
   request.drain.reset();
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); }), "");
+  EXPECT_EQ(site.judged(request), "");
 }
 
 TEST_F(JudgeTest, OfACapsule) {
@@ -143,9 +143,7 @@ TEST_F(JudgeTest, OfFilesItCountsWhatTheyStir) {
             "brief: file /etc/slurm/slurm.conf changes: `scontrol reconfigure` runs");
   EXPECT_EQ(told(site.put({site.edited("/etc/chrony/chrony.conf")})),
             "brief: file /etc/chrony/chrony.conf changes: job 'chrony' gets SIGHUP");
-  EXPECT_EQ(
-      site.judged([&](const Tables& t, const Context& c) { return files::decide_remove_file(t, "", "/etc/motd", c); }),
-      "none: file /etc/motd is not synchronised any more");
+  EXPECT_EQ(site.judged(files::RemoveFile{"", "/etc/motd"}), "none: file /etc/motd is not synchronised any more");
 }
 
 TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
@@ -155,11 +153,10 @@ TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
   cluster.pools = {{.name = "compute", .size = 3, .hostname = "n%d"}};
   const auto applied = [&](std::int64_t size) {
     cluster.pools[0].size = size;
-    return site.judged(
-        [&](const Tables& t, const Context& c) { return server::decide_apply_cluster(t, {cluster, {}, {}}, c); });
+    return site.judged(server::ApplyCluster{cluster, {}, {}});
   };
   EXPECT_EQ(applied(2), "none: cluster 'demo' is new");
-  site.desk.run([&](const auto& t, const auto& c) { return server::decide_apply_cluster(t, {cluster, {}, {}}, c); });
+  site.desk.run(server::ApplyCluster{cluster, {}, {}});
   for (const char* name : {"n1", "n2"}) {
     model::Host host;
     host.name = name;
@@ -178,22 +175,17 @@ TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
   site.desk.join(node);
   site.run(Site::slurmd_in("demo"));
   EXPECT_EQ(applied(1), "outage: host n2 is taken away: what it computes ends at once");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_cluster(t, "demo", c); }),
-            "")
+  EXPECT_EQ(site.judged(server::StopCluster{"demo"}), "")
       << "it has no jobs of its own, and its hosts stay until those have ended";
 }
 
 TEST_F(JudgeTest, OfWhatTheNodesTellNothingIsNoted) {
   site.run(Site::job_in("mail", "infra"));
   const auto row = site.desk.only("mail");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return server::decide_allocation_updates(t, row->node_id, {server::testing::report(row->id, ClientStatus::failed)},
-                                             c);
-  }),
-            "");
   EXPECT_EQ(
-      site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, {row->id}, c); }),
-      "brief: 'mail.g[0]' is stopped, and placed anew");
+      site.judged(server::UpdateAllocations{row->node_id, {server::testing::report(row->id, ClientStatus::failed)}}),
+      "");
+  EXPECT_EQ(site.judged(server::StopAllocation{row->id}), "brief: 'mail.g[0]' is stopped, and placed anew");
   site.run(Site::job_in("night", "infra", JobType::batch));
   EXPECT_EQ(disturbed(*site.desk.only("night"), "is restarted where it is").impact, Impact::outage);
   site.run(Site::slurmd_in("compute", false));

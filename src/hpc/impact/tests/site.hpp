@@ -73,9 +73,7 @@ class Site {
   }
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
             std::vector<model::FileReload> reloads = {}) {
-    desk.run([&](const auto& t, const auto& c) {
-      return files::decide_put_files(t, files({declared(path, content, std::move(after), std::move(reloads))}), c);
-    });
+    desk.run(files({declared(path, content, std::move(after), std::move(reloads))}));
   }
   static files::NewFile declared(const std::string& path, const std::string& content,
                                  std::optional<model::FileHook> after = {},
@@ -100,34 +98,27 @@ class Site {
               return scheduler::judge_nodes(desk.tables, desk.fleet, job, group);
             }};
   }
-  /// What the decision would do; nothing is done.
-  template <class Decide>
-  std::vector<Finding> findings(Decide decide) {
-    const auto decision = decide(std::as_const(desk.tables), desk.context());
+  /// What the request would do; nothing is done.
+  template <class What>
+  std::vector<Finding> findings(What what) {
+    const auto request = server::testing::asked(std::move(what));
+    const auto decision = decide(std::as_const(desk.tables), request, desk.context());
     return findings_of(view(), decision.changes);
   }
-  template <class Decide>
-  std::string judged(Decide decide) {
-    const auto found = findings(std::move(decide));
+  template <class What>
+  std::string judged(What what) {
+    const auto found = findings(std::move(what));
     return found.empty() ? "" : sentence(judgement_of(found));
   }
 
   std::vector<Finding> drained(int node, bool ask_slurm = true, Duration deadline = 1h) {
     server::DrainNode request{.node_id = uuid(node)};
     request.drain = model::DrainStrategy{.deadline = deadline, .ignore_system_jobs = false, .ask_slurm = ask_slurm};
-    return findings([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+    return findings(request);
   }
-  std::vector<Finding> registered(const Job& job) {
-    return findings([&](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); });
-  }
-  std::vector<Finding> stopped(const std::string& id) {
-    return findings(
-        [&](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id}, c); });
-  }
-  std::vector<Finding> put(std::vector<files::NewFile> some) {
-    return findings(
-        [&](const Tables& t, const Context& c) { return files::decide_put_files(t, files(std::move(some)), c); });
-  }
+  std::vector<Finding> registered(const Job& job) { return findings(server::RegisterJob{job, {}, {}}); }
+  std::vector<Finding> stopped(const std::string& id) { return findings(server::DeregisterJob{"default", id}); }
+  std::vector<Finding> put(std::vector<files::NewFile> some) { return findings(files(std::move(some))); }
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
     const ownership::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
     return findings(

@@ -100,10 +100,7 @@ void Gate::check(const Right& right, const Request& request) {
   request.standing->needs.push_back(std::move(need));
 }
 
-awaitable<void> Gate::settle() {
-  auto nothing = [](const tables::Tables&, const server::Context&) { return server::Decision<server::Nothing>{}; };
-  co_await api_.server.writer().submit(std::move(nothing));
-}
+awaitable<void> Gate::settle() { co_await api_.server.apply(server::ChangeNothing{}); }
 
 std::optional<Error> Gate::renew(Standing& standing) {
   try {

@@ -1,4 +1,5 @@
 // Who may link: the link of a node, joining, join tokens, and the server's authority.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -105,7 +106,8 @@ awaitable<Response> create_token(Api& api, Request request) {
 }
 
 awaitable<Response> revoke_token(Api& api, Request request) {
-  co_await api.server.revoke_join_token(request.param("id"));
+  server::RevokeJoinToken wanted{request.param("id")};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("{}", tables->revision_of({Topic::join_tokens, request.param("id")}));
 }
@@ -151,7 +153,7 @@ async::awaitable<std::string> make_join_token(Api& api, server::NewJoinToken req
   trust::JoinToken token{
       .id = {}, .secret = crypto::make_token(), .authority_fingerprint = trust.authority().info().fingerprint};
   request.hash = crypto::hash_token(token.secret.bytes());
-  token.id = co_await api.server.create_join_token(std::move(request));
+  token.id = co_await api.server.apply(std::move(request));
   co_return std::string(trust::to_text(token).bytes());
 }
 

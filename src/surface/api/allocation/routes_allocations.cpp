@@ -59,9 +59,8 @@ awaitable<Response> read_allocation(Api& api, Request request) {
 awaitable<Response> stop_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
-  auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
   server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay"), request.query.flag("reschedule")};
-  const std::string eval = co_await api.server.stop_allocation(std::move(stop), std::move(note));
+  const std::string eval = co_await apply(api, request, std::move(stop));
   tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
@@ -98,7 +97,8 @@ awaitable<Response> restart_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
   auto finding = impact::disturbed(*row, "is restarted where it is");
-  co_await note_change(api, request, fmt::format("restart allocation '{}'", row->name), row->ns, std::move(finding));
+  ChangeWords words{fmt::format("restart allocation '{}'", row->name), row->ns};
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json("{}");
 }
 

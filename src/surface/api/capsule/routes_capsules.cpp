@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "ownership/controller.hpp"
+#include "ownership/requests.hpp"
 #include "wire/capsule/capsule.hpp"
 
 namespace underway::api {
@@ -51,10 +52,9 @@ ownership::MoveRequest move_request(const Request& request, const wire::MoveCaps
 /// By the decision that would begin it; nothing is looked at on the target. Throws what the decision throws.
 awaitable<Response> plan_move(Api& api, Request request) {
   const auto body = json::decode<wire::MoveCapsule>(boost::json::value(parse_body(request)));
-  SeededIds unused{1};
   const auto* tables = co_await api.server.read();
-  const auto decision =
-      ownership::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
+  const ownership::BeginMove begin{move_request(request, body), capsule_limits(api)};
+  const auto decision = api.server.preview(begin);
   co_return http::json(json::encode(judged(api, *tables, decision.changes)));
 }
 
@@ -66,16 +66,8 @@ awaitable<Response> move_capsule(Api& api, Request request) {
     co_await api.capsules->rehearse(wanted);
     co_return http::json(json::encode(wire::MovedCapsule{}));
   }
-  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return ownership::decide_move(tables, wanted, limits, context);
-  };
-  const auto* tables = co_await api.server.read();
-  const auto target = tables->find_node(wanted.node);
-  auto note =
-      noted(api, request, fmt::format("move capsule '{}' to {}", wanted.name, target ? target->name : wanted.node),
-            wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  wire::MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
+  ownership::BeginMove begin{wanted, capsule_limits(api)};
+  wire::MovedCapsule moved{co_await apply(api, request, std::move(begin))};
   request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
   co_return http::json(json::encode(moved));
 }
@@ -122,49 +114,33 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
   }
   if (wanted.back && !body.loses && api.capsules != nullptr)
     co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
-  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return ownership::decide_upgrade(tables, wanted, limits, context);
-  };
-  auto note = noted(api, request,
-                    wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
-                    : wanted.rehearse_only ? fmt::format("rehearse capsule '{}' with '{}'", wanted.name, wanted.image)
-                                           : fmt::format("upgrade capsule '{}' to '{}'", wanted.name, wanted.image),
-                    wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  wire::UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
+  ownership::BeginUpgrade upgrade{wanted, capsule_limits(api)};
+  wire::UpgradedCapsule begun{co_await apply(api, request, std::move(upgrade))};
   request.tell(wanted.back            ? fmt::format("the upgrade of capsule {} is taken back", wanted.name)
                : wanted.rehearse_only ? fmt::format("capsule {} is rehearsed with {}", wanted.name, wanted.image)
                                       : fmt::format("capsule {} is upgraded to {}", wanted.name, wanted.image));
   co_return http::json(json::encode(begun));
 }
 
-/// A decision about the capsule of the path, which answers nothing.
-template <class Decide>
-awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
-  auto bound = [ns = namespace_of(request), name = request.param("name"), limits = capsule_limits(api), decide](
-                   const server::Tables& tables, const server::Context& context) {
-    return decide(tables, ns, name, limits, context);
-  };
-  co_await api.server.writer().submit(std::move(bound));
-  co_return http::json("{}");
-}
-
 awaitable<Response> cancel_move(Api& api, Request request) {
-  co_return co_await decide_about(api, std::move(request), ownership::decide_cancel);
+  ownership::Cancel cancel{namespace_of(request), request.param("name"), capsule_limits(api)};
+  co_await apply(api, request, std::move(cancel));
+  co_return http::json("{}");
 }
 
 awaitable<Response> vouch(Api& api, Request request) {
   request.tell("a person says that the host of its owner is off");
-  co_return co_await decide_about(api, std::move(request), ownership::decide_vouch);
+  ownership::Vouch off{namespace_of(request), request.param("name"), capsule_limits(api)};
+  co_await apply(api, request, std::move(off));
+  co_return http::json("{}");
 }
 
 awaitable<Response> set_standby(Api& api, Request request) {
   const auto body = json::decode<wire::CapsuleStandby>(boost::json::value(parse_body(request)));
-  auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
-                       const ownership::Limits& limits, const server::Context& context) {
-    return ownership::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
-  };
-  co_return co_await decide_about(api, std::move(request), std::move(decide));
+  ownership::SetStandby standby{namespace_of(request), request.param("name"), body.node, body.every, body.rpo,
+                           capsule_limits(api)};
+  co_await apply(api, request, std::move(standby));
+  co_return http::json("{}");
 }
 
 }  // namespace

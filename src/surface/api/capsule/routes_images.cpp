@@ -83,7 +83,8 @@ awaitable<Response> finish_incoming(Api& api, Request request) {
   const auto image = co_await images(api).finish(incoming_of(request));
   const std::string name = fmt::format("{}:{}", image.name, image.version);
   impact::Finding finding{model::Impact::none, fmt::format("image '{}' is kept, and nothing is started from it", name)};
-  co_await note_change(api, request, fmt::format("push image '{}'", name), {}, std::move(finding));
+  ChangeWords words{fmt::format("push image '{}'", name)};
+  co_await note_change(api, request, std::ownership(words), std::move(finding));
   co_return http::json(json::encode(image));
 }
 

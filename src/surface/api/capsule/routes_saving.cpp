@@ -4,6 +4,7 @@
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "ownership/requests.hpp"
 #include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
 #include "wire/capsule/saving.hpp"
@@ -83,13 +84,8 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
   const auto found = co_await saving::ask_its_node(api.server, ns, name, "saving.find", std::move(find));
   wire::RestoredCapsule restored;
   restored.snapshot = json::decode<model::Snapshot>(found);
-  const ownership::RestoreOrder order{ns, name, restored.snapshot.id};
-  auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return ownership::decide_restore(tables, order, limits, context);
-  };
-  auto note = noted(api, request, fmt::format("restore capsule '{}' to {}", name, restored.snapshot.id), ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  restored.upgrade_id = co_await api.server.writer().submit(std::move(both));
+  ownership::BeginRestore restore{{ns, name, restored.snapshot.id}, capsule_limits(api)};
+  restored.upgrade_id = co_await apply(api, request, std::move(restore));
   request.tell(fmt::format("capsule {} is restored to the snapshot {}", name, restored.snapshot.id));
   co_return http::json(json::encode(restored));
 }

@@ -10,13 +10,12 @@ impact::View impact_view(const Api& api, const tables::Tables& tables) {
           }};
 }
 
-server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns,
-                     std::vector<impact::Finding> also) {
+server::Beside noted(const Api& api, const Request& request, ChangeWords words, std::vector<impact::Finding> also) {
   model::ChangeEntry entry;
   entry.who = request.caller().name.empty() ? request.caller().accessor : request.caller().name;
   entry.request_id = request.id;
-  entry.what = std::move(what);
-  entry.ns = std::move(ns);
+  entry.what = std::move(words.what);
+  entry.ns = std::move(words.ns);
   return [&api, entry = std::move(entry), also = std::move(also)](
              const tables::Tables& tables, const server::Context& context, std::vector<server::Change>& changes) {
     auto findings = impact::findings_of(impact_view(api, tables), changes);
@@ -47,13 +46,10 @@ model::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
   return judged(api, api.server.writer().tables(), changes);
 }
 
-asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns,
-                                  impact::Finding finding) {
+asio::awaitable<void> note_change(Api& api, Request request, ChangeWords words, impact::Finding finding) {
   std::vector<impact::Finding> also{std::move(finding)};
-  auto nothing = [](const server::Tables&, const server::Context&) { return server::Decision<server::Nothing>{}; };
-  auto beside = noted(api, request, std::move(what), std::move(ns), std::move(also));
-  auto both = server::with_beside(std::move(nothing), std::move(beside));
-  co_await api.server.writer().submit(std::move(both));
+  auto beside = noted(api, request, std::move(words), std::move(also));
+  co_await api.server.apply(server::ChangeNothing{}, std::move(beside));
 }
 
 }  // namespace underway::api

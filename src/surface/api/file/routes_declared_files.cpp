@@ -67,12 +67,14 @@ awaitable<Response> put_files(Api& api, Request request) {
   auto read = [&request] { return json::decode<wire::FilesBody>(parse_body(request)); };
   auto body = co_await computed(api, request, "reading the files", read);
   for (const auto& entry : body.files) request.tell(fmt::format("file {}", entry.file.name));
-  const std::string what = body.files.size() == 1 ? fmt::format("declare file {}", body.files.front().file.name)
-                                                  : fmt::format("declare {} files", body.files.size());
   const bool dry = request.query.flag("dry-run");
   auto files = wire::files_of(std::move(body.files));
-  auto note = dry ? server::Beside() : noted(api, request, what);
-  const auto put = co_await service.put(cluster_of(request), std::move(files), false, dry, std::move(note));
+  auto wanted = co_await service.prepare_put(cluster_of(request), std::move(files), false, dry);
+  if (dry) {
+    co_await api.server.read();
+    co_return http::json(json::encode(api.server.preview(wanted).result));
+  }
+  const auto put = co_await apply(api, request, std::move(wanted));
   co_return http::json(json::encode(put));
 }
 
@@ -86,8 +88,9 @@ awaitable<Response> put_piece(Api& api, Request request) {
 awaitable<Response> delete_file(Api& api, Request request) {
   const std::string name = asked(request, "name");
   request.tell(fmt::format("file {}", name));
-  auto note = noted(api, request, fmt::format("remove file {}", name));
-  co_await service_of(api).remove(cluster_of(request), name, std::move(note));
+  service_of(api);
+  files::RemoveFile file{cluster_of(request), name};
+  co_await apply(api, request, std::move(file));
   co_return http::json("{}");
 }
 
@@ -133,7 +136,8 @@ awaitable<Response> rotate_key(Api& api, Request request) {
                                   : fmt::format("key {} follows {}", state.next, state.key));
   impact::Finding finding{model::Impact::none, "nodes believe another key; their files stay as they are"};
   const std::string what = "rotate the key that signs manifests of files";
-  co_await note_change(api, request, force ? what + ", by force" : what, {}, std::move(finding));
+  ChangeWords words{force ? what + ", by force" : what};
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json(json::encode(state));
 }
 

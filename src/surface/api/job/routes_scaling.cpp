@@ -84,16 +84,8 @@ server::ScaleJob scale_of(const Request& request, const object& body) {
 }
 
 awaitable<Response> scale_job(Api& api, Request request) {
-  const auto wanted = scale_of(request, parse_body(request));
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return server::decide_scale(tables, wanted, context);
-  };
-  const std::string what = wanted.count
-                               ? fmt::format("scale '{}' of job '{}' to {}", wanted.group, wanted.id, *wanted.count)
-                               : fmt::format("message about '{}' of job '{}'", wanted.group, wanted.id);
-  auto note = noted(api, request, what, wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  const auto done = co_await api.server.writer().submit(std::move(both));
+  auto wanted = scale_of(request, parse_body(request));
+  const auto done = co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(object{{"EvalID", done.eval_id},
                                                   {"EvalCreateIndex", done.eval_id.empty() ? 0 : index},

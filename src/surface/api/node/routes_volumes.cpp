@@ -1,7 +1,8 @@
 // Dynamic host volumes and the claims on them. Volumes of CSI are refused by name: there are no such plugins here.
-#include "api/routes.hpp"
-#include "api/nomad/stubs.hpp"
+#include "api/cluster/change_note.hpp"
 #include "api/node/volume_body.hpp"
+#include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "server/node/host_volumes.hpp"
@@ -149,10 +150,8 @@ awaitable<Response> list_claims(Api& api, Request request) {
 }
 
 awaitable<Response> delete_claim(Api& api, Request request) {
-  auto decide = [id = request.param("id")](const Tables& tables, const server::Context& context) {
-    return server::decide_delete_volume_claim(tables, id, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteVolumeClaim wanted{request.param("id")};
+  co_await apply(api, request, std::move(wanted));
   co_return written("{}", api.server.writer().tables().revision());
 }
 

@@ -101,7 +101,7 @@ TEST_F(StatusTest, SettlesThoughTheSchedulerIsToLookAgainLater) {
   world.join(make_node(1));
   run_and_start("web");
   const auto look_at = [&](std::int64_t when) {
-    world.decide([when](const tables::Tables& t, const server::Context& c) {
+    world.apply([when](const tables::Tables& t, const server::Context& c) {
       auto evaluation =
           server::new_evaluation(*t.find_job("default", "web"), model::EvalTrigger::max_disconnect_timeout, c);
       evaluation.wait_until = when;
@@ -120,7 +120,7 @@ TEST_F(StatusTest, SaysWhyAGroupCannotBePlacedHoweverLongItWaits) {
   large.groups[0].tasks[0].resources.cpu = 1'000'000;
   world.run(large);
   world.clock.advance(std::chrono::hours(5));
-  world.decide([](const tables::Tables& t, const server::Context& c) { return server::decide_collect(t, {}, c); });
+  world.apply(server::Collect{{}});
   const auto now = status();
   EXPECT_FALSE(now.settled);
   EXPECT_EQ(service("large").wanted, 2);
@@ -178,9 +178,7 @@ TEST_F(StatusTest, PointsAtNodesThatAreSilentAndTasksThatRestart) {
   world.update(uuid(1), restarting);
   ASSERT_EQ(status().attention.size(), 1u);
   EXPECT_EQ(status().attention[0].what, "task 't' of 'web' on c1 was restarted 3 times");
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_nodes_down(t, {uuid(1)}, "gone", c);
-  });
+  world.apply(server::MarkNodesDown{{uuid(1)}, "gone"});
   const auto now = status();
   const bool told = std::any_of(now.attention.begin(), now.attention.end(),
                                 [](const auto& a) { return a.what == "node 'c1' is disconnected" && a.why == "gone"; });
@@ -228,7 +226,7 @@ TEST_F(StatusTest, ARolloutThatGoesOnIsNotSettledAndOneThatFailedNeedsYou) {
 
 TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {
   world.join(make_node(1));
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     model::Host host;
     host.name = "c1";
@@ -250,7 +248,7 @@ TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
   host.cluster = "hpc";
   host.status = model::HostStatus::running;
   const auto put = [&] {
-    world.decide([&](const tables::Tables&, const server::Context&) {
+    world.apply([&](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       decision.changes.push_back(tables::PutHost{host});
       return decision;
@@ -268,7 +266,7 @@ TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
 }
 
 TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     for (const char* name : {"one", "two"}) {
       model::Cluster cluster;
@@ -300,7 +298,7 @@ TEST_F(StatusTest, IsNotSettledBeforeHostsAreBegunAsDeclared) {
   cluster.pools.resize(1);
   cluster.pools[0].name = cluster.pools[0].hostname = "mgmt";
   const auto put = [&](server::Change change) {
-    world.decide([&](const tables::Tables&, const server::Context&) {
+    world.apply([&](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       decision.changes.push_back(change);
       return decision;

@@ -232,9 +232,7 @@ TEST(Nodes, AreMadeIneligibleAndForgotten) {
   const auto path = "/v1/node/" + uuid(1);
   EXPECT_EQ(world.put(path + "/eligibility", R"({"Eligibility":"ineligible"})").status, 200);
   EXPECT_EQ(world.read(path).at("SchedulingEligibility").as_string(), "ineligible");
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_nodes_down(t, {uuid(1)}, "gone", c);
-  });
+  world.apply(server::MarkNodesDown{{uuid(1)}, "gone"});
   EXPECT_EQ(world.put(path + "/purge", "").status, 200);
   EXPECT_EQ(world.get(path).status, 404);
 }
@@ -389,7 +387,7 @@ TEST(Clusters, RefuseStanzasOfTheirJobs) {
 
 TEST(Clusters, SayThatAHostHasNotJoinedYet) {
   World world;
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     model::Host host;
     host.name = "c1";

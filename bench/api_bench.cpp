@@ -147,10 +147,10 @@ model::Job make_wide_job() {
   const model::TaskGroup group = job.groups[0];
   job.groups.assign(kGroups, group);
   for (int i = 0; i < kGroups; ++i) {
-    auto& one = job.groups[static_cast<std::size_t>(i)];
-    one.name = fmt::format("group-{}", i);
-    one.tasks[0].resources.cpu = 100 + i;
-    one.tasks[0].env["NUMBER"] = std::to_string(i);
+    auto& added = job.groups[static_cast<std::size_t>(i)];
+    added.name = fmt::format("group-{}", i);
+    added.tasks[0].resources.cpu = 100 + i;
+    added.tasks[0].env["NUMBER"] = std::to_string(i);
   }
   return job;
 }

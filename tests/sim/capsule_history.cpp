@@ -103,7 +103,7 @@ CapsuleHistory::Machine* CapsuleHistory::machine_of(const std::string& node_id) 
 bool CapsuleHistory::another_has_a_copy() const {
   const auto row = capsule();
   return row && std::any_of(row->replicas.begin(), row->replicas.end(),
-                            [&](const auto& one) { return one.node != row->owner; });
+                            [&](const auto& replica) { return replica.node != row->owner; });
 }
 
 bool CapsuleHistory::running(const Machine& machine) const {
@@ -123,19 +123,19 @@ int CapsuleHistory::working_on() const {
 void CapsuleHistory::crash_server() {
   story_.push_back(fmt::format("{}: the server dies", steps_));
   // What was asked for may be done all the same.
-  if (errand_ && now(0.5)) {
+  if (operation_ && now(0.5)) {
     ownership::Outcome unheard;
-    if (errand_->todo.action == Action::fence) {
-      auto* machine = machine_of(errand_->todo.node);
+    if (operation_->todo.action == Action::fence) {
+      auto* machine = machine_of(operation_->todo.node);
       if (machine != nullptr && machine->can_be_fenced && machine->power) cut_power(*machine);
-    } else if (errand_->todo.upgrade) {
+    } else if (operation_->todo.upgrade) {
       ownership::UpgradeOutcome nobody_hears;
-      do_upgrade(*errand_, nobody_hears, false);
+      do_upgrade(*operation_, nobody_hears, false);
     } else {
-      do_errand(*errand_, unheard, false);
+      do_operation(*operation_, unheard, false);
     }
   }
-  errand_.reset();
+  operation_.reset();
   server_ = false;
   server_back_in_ = number(0, 3);
   for (auto& machine : machines_) machine.registered = false;
@@ -331,9 +331,9 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
   const auto row = capsule();
   if (owner_stays_off && row) {
     auto* owner = machine_of(row->owner);
-    const bool another = std::any_of(row->replicas.begin(), row->replicas.end(), [&](const auto& one) {
-      const auto* machine = machine_of(one.node);
-      return one.node != row->owner && machine != nullptr && (machine->power || machine->keeps_disk);
+    const bool another = std::any_of(row->replicas.begin(), row->replicas.end(), [&](const auto& replica) {
+      const auto* machine = machine_of(replica.node);
+      return replica.node != row->owner && machine != nullptr && (machine->power || machine->keeps_disk);
     });
     if (owner != nullptr && (another || !row->ran)) {
       if (owner->power) cut_power(*owner);

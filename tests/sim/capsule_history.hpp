@@ -99,7 +99,7 @@ class CapsuleHistory {
     bool reachable() const { return power && agent && link && registered; }
   };
   /// What the controller has asked for and not heard of yet.
-  struct Errand {
+  struct Operation {
     ownership::Todo todo;
     std::string move_id;
     model::MovePhase phase = model::MovePhase::done;
@@ -130,11 +130,11 @@ class CapsuleHistory {
   void tell(Machine& machine);
   void give_up_silent();
   void control(bool faults);
-  void perform(const Errand& errand, bool faults);
-  bool do_errand(const Errand& errand, ownership::Outcome& outcome, bool faults);
-  void do_fence(const Errand& errand, bool faults);
-  void perform_upgrade(const Errand& errand, bool faults);
-  void do_upgrade(const Errand& errand, ownership::UpgradeOutcome& outcome, bool faults);
+  void perform(const Operation& operation, bool faults);
+  bool do_operation(const Operation& operation, ownership::Outcome& outcome, bool faults);
+  void do_fence(const Operation& operation, bool faults);
+  void perform_upgrade(const Operation& operation, bool faults);
+  void do_upgrade(const Operation& operation, ownership::UpgradeOutcome& outcome, bool faults);
   void work_on_overlay(Machine& machine, const ownership::Todo& todo, const std::string& upgrade_id);
   void do_late(Machine& machine, bool faults);
   void check_start(const Machine& machine, const Local& local);
@@ -161,7 +161,7 @@ class CapsuleHistory {
   server::Dependents dependents_{&guard_};
   ownership::Limits limits_;
   std::vector<Machine> machines_;
-  std::optional<Errand> errand_;
+  std::optional<Operation> operation_;
   bool server_ = true;
   int server_back_in_ = 0;
   int versions_ = 0, nodes_ = 0, steps_ = 0, events_ = 0;

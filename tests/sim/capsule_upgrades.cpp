@@ -54,32 +54,32 @@ void CapsuleHistory::keep_copies_on(int machine) {
 
 // --- the controller
 
-void CapsuleHistory::perform_upgrade(const Errand& errand, bool faults) {
+void CapsuleHistory::perform_upgrade(const Operation& operation, bool faults) {
   ownership::UpgradeOutcome outcome;
-  do_upgrade(errand, outcome, faults);
-  story_.push_back(
-      fmt::format("{}: upgrade {}: {}", steps_, describe::spell(errand.upgrade_phase), outcome.error.value_or("done")));
+  do_upgrade(operation, outcome, faults);
+  story_.push_back(fmt::format("{}: upgrade {}: {}", steps_, describe::spell(operation.upgrade_phase),
+                               outcome.error.value_or("done")));
   event();
   if (!server_) return;
   act([&](const Tables& t, const Context& c) {
-    return ownership::decide_upgrade_outcome(t, "default/svc", errand.upgrade_id, errand.upgrade_phase, outcome,
+    return ownership::decide_upgrade_outcome(t, "default/svc", operation.upgrade_id, operation.upgrade_phase, outcome,
                                              limits_, c);
   });
 }
 
-void CapsuleHistory::do_upgrade(const Errand& errand, ownership::UpgradeOutcome& outcome, bool faults) {
-  auto* machine = machine_of(errand.todo.node);
+void CapsuleHistory::do_upgrade(const Operation& operation, ownership::UpgradeOutcome& outcome, bool faults) {
+  auto* machine = machine_of(operation.todo.node);
   const auto row = capsule();
   if (!row || !row->upgrade) return;
   const auto& upgrade = *row->upgrade;
   const bool there = machine != nullptr && machine->reachable();
-  const auto action = errand.todo.action;
+  const auto action = operation.todo.action;
   const bool overlay = action == Action::snapshot || action == Action::restore;
   if (!there || (faults && chance(0.15))) {
     outcome.error = "it does not answer";
     outcome.final = faults && chance(0.2);
     // The node may have heard of it, and go on with it.
-    if (there && overlay && chance(0.5)) machine->late = {++machine->turn, errand.todo};
+    if (there && overlay && chance(0.5)) machine->late = {++machine->turn, operation.todo};
     return;
   }
   const auto bad = bad_.find(number_of(upgrade.to_image));
@@ -95,12 +95,12 @@ void CapsuleHistory::do_upgrade(const Errand& errand, ownership::UpgradeOutcome&
       break;
     case Action::snapshot:
       ++machine->turn;
-      work_on_overlay(*machine, errand.todo, errand.upgrade_id);
-      outcome.saved = {errand.upgrade_id, unix_nanos(desk_.clock.now()), machine->ran};
+      work_on_overlay(*machine, operation.todo, operation.upgrade_id);
+      outcome.saved = {operation.upgrade_id, unix_nanos(desk_.clock.now()), machine->ran};
       break;
     case Action::restore:
       ++machine->turn;
-      work_on_overlay(*machine, errand.todo, errand.upgrade_id);
+      work_on_overlay(*machine, operation.todo, operation.upgrade_id);
       outcome.saved.running = machine->ran;
       break;
     case Action::check:

@@ -107,10 +107,11 @@ std::int64_t ControlPlane::orphans() const {
 void ControlPlane::keep_orphans() {
   server::FoundOrphans all;
   for (const auto& node : tables::records<model::Orphans>(process_->tables)) {
-    const auto machine = std::ranges::find(machines_, node.node_id, [](const Machine& one) { return one.node.id; });
+    const auto machine =
+        std::ranges::find(machines_, node.node_id, [](const Machine& candidate) { return candidate.node.id; });
     protocol::OrphanOrders& found = all[node.node_id];
-    for (const auto& one : node.allocations) {
-      const Local& local = machine->locals.at(one.id);
+    for (const auto& allocation : node.allocations) {
+      const Local& local = machine->locals.at(allocation.id);
       auto& order = found.orders.emplace_back(local.order);
       order.allocation.client_status = local.status;
       order.allocation.health.ready = local.healthy;
@@ -130,7 +131,7 @@ void ControlPlane::step(const Mischief& mischief) {
   if (mischief.administrator && chance(0.3)) administrate();
   for (auto& machine : machines_) live(machine, mischief);
   give_up_silent();
-  tend();
+  reconcile();
   // Evaluations that waited for their time are looked at with the next request.
   submit(server::ChangeNothing{}, [](const Nothing*) {});
   if (mischief.server && chance(0.03)) store_->fail_next_commit(Error(Code::exhausted, "disk full"));
@@ -177,7 +178,7 @@ void ControlPlane::make_eligible(const Machine& machine) {
 }
 
 /// What the server's own loop does about drains and silent nodes whenever something changed.
-void ControlPlane::tend() {
+void ControlPlane::reconcile() {
   submit(server::StartDueJobs{}, [](const server::Launches*) {});
   submit(server::AdvanceDrains{}, [](const Nothing*) {});
   std::vector<std::string> ids;

@@ -127,7 +127,7 @@ class ControlPlane {
   void settle();
   void start_over(const std::function<void()>& meanwhile);
   void step(const Mischief& mischief);
-  void tend();
+  void reconcile();
   void administrate();
   void run_job();
   void change_rules();

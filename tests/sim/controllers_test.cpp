@@ -19,7 +19,7 @@ using server::testing::uuid;
 using namespace std::chrono_literals;
 
 /// Everything that a move asks of nodes is done at once.
-class WillingNodes final : public ownership::Plane {
+class WillingNodes final : public ownership::NodeExecutor {
  public:
   awaitable<void> stage(model::Capsule, tables::Row<model::Job>, std::string) override { co_return; }
   awaitable<ownership::Copied> copy(model::Capsule, tables::Row<model::Job>, std::string,
@@ -147,9 +147,9 @@ class Controllers {
   async::SimulatedTime time_{loop_, [this] { return store_.step(); }};
   SeededIds ids_{5};
   server::Server server_{loop_.executor(), store_, time_, ids_, options()};
-  WillingNodes plane_;
+  WillingNodes node_executor_;
   SlowFence fence_{time_};
-  ownership::Controller controller_{server_, plane_, fence_, loop_.executor(), {}};
+  ownership::Controller controller_{server_, node_executor_, fence_, loop_.executor(), {}};
   std::map<int, std::unique_ptr<FakeNode>> nodes_;
 };
 

@@ -143,8 +143,8 @@ Built build_here(Definition definition, const BuildOptions& options) {
   const std::int64_t created = date_of(definition, options);
   const WorkDirectory work(options.work);
   tell(fmt::format("base: {} {}", describe::spell(definition.from.base), definition.from.source));
-  const auto ground = make_ground(definition, options, work.path(), created);
-  const oci::Root root(ground->path);
+  const auto base = make_base_tree(definition, options, work.path(), created);
+  const oci::Root root(base->path);
   const bool has_packages = definition.from.base == Base::debian || definition.from.base == Base::rpm;
   if (!definition.packages.empty() && !has_packages) {
     tell("packages: " + join(definition.packages, " "));
@@ -155,13 +155,13 @@ Built build_here(Definition definition, const BuildOptions& options) {
   clean(root, created);
   add_contents(definition, root);
   remove_contents(definition, root);
-  auto packages = ground->packages.empty() ? installed_packages(root) : std::move(ground->packages);
-  auto manifest = manifest_of(definition, ground->below, created, std::move(packages));
+  auto packages = base->packages.empty() ? installed_packages(root) : std::move(base->packages);
+  auto manifest = manifest_of(definition, base->below, created, std::move(packages));
   Built built;
   built.path = options.out.empty() ? fmt::format("{}-{}.capsule", manifest.name, manifest.version) : options.out;
   tell("image: " + built.path);
   built.image = image::pack(
-      ground->path, std::move(manifest), built.path,
+      base->path, std::move(manifest), built.path,
       {.all_root = ::geteuid() != 0, .size_limit = parse_size(definition.size_limit).value_or(0), .key = options.key});
   return built;
 }

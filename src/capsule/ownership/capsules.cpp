@@ -24,9 +24,9 @@ run::ProtectConfig protection_of(const model::Job& job, const std::string& group
 
 model::Job with_image(const model::Job& job, const std::string& group, const std::string& image) {
   model::Job changed = job;
-  for (auto& one : changed.groups) {
-    if (one.name != group) continue;
-    for (auto& task : one.tasks) {
+  for (auto& candidate : changed.groups) {
+    if (candidate.name != group) continue;
+    for (auto& task : candidate.tasks) {
       if (task.driver == model::kCapsuleDriver && task.config.is_object()) task.config.get_object()["image"] = image;
     }
   }
@@ -40,11 +40,11 @@ std::optional<Capsule> find_capsule(const tables::Tables& tables, const model::J
 
 const model::CapsuleReplica* best_replica(const tables::Tables& tables, const Capsule& capsule, std::int64_t lost) {
   const model::CapsuleReplica* best = nullptr;
-  for (const auto& one : capsule.replicas) {
-    const auto row = tables.find_node(one.node);
-    const bool fresh = lost - one.at <= capsule.rpo.count();
-    if (one.node == capsule.owner || !row || !row->ready() || !fresh) continue;
-    if (best == nullptr || one.at > best->at) best = &one;
+  for (const auto& replica : capsule.replicas) {
+    const auto row = tables.find_node(replica.node);
+    const bool fresh = lost - replica.at <= capsule.rpo.count();
+    if (replica.node == capsule.owner || !row || !row->ready() || !fresh) continue;
+    if (best == nullptr || replica.at > best->at) best = &replica;
   }
   return best;
 }

@@ -1,14 +1,14 @@
 #pragma once
 /// @file
-/// Carries out what is decided about capsules (tend.hpp): watches the tables, does what has to be done outside of them,
-/// and submits how it went. What is under way stands in the records: a server that is killed while an overlay is being
-/// copied begins that copy anew after its start, and the move goes on in the same phase.
+/// Carries out what is decided about capsules (move_decisions.hpp): watches the tables, does what has to be done
+/// outside of them, and submits how it went. What is under way stands in the records: a server that is killed while an
+/// overlay is being copied begins that copy anew after its start, and the move goes on in the same phase.
 
 #include <map>
 #include <set>
 
 #include "async/group.hpp"
-#include "ownership/plane.hpp"
+#include "ownership/node_executor.hpp"
 #include "server/server.hpp"
 
 namespace underway::ownership {
@@ -34,7 +34,8 @@ class Controller {
     int copy_share = 15;  ///< copies that follow each other take both nodes one part of so many of a core at most
   };
   /// All outlive the controller.
-  Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options);
+  Controller(server::Server& server, NodeExecutor& node_executor, Fence& fence, async::Executor executor,
+             Options options);
 
   /// Under which everything about capsules is decided.
   const Limits& limits() const { return options_.limits; }
@@ -42,7 +43,7 @@ class Controller {
   async::awaitable<void> stop();
 
   /// What a move would be refused for, found out on the target; throws it. Changes nothing that matters.
-  async::awaitable<void> rehearse(MoveRequest request);
+  async::awaitable<void> check_move(MoveRequest request);
 
   /// Before an upgrade is taken back: runs the capsule's step before_revert, if it runs and has one. Error(conflict)
   /// when that fails, with what it says: something would be lost.
@@ -66,7 +67,7 @@ class Controller {
     bool staged = false;                   ///< the standby was asked whether it could run it
     std::optional<async::Streak> failing;  ///< while and why there is no new one
   };
-  struct Errand {
+  struct Operation {
     std::string key;
     model::Capsule capsule;
     tables::Row<model::Job> job;
@@ -77,42 +78,42 @@ class Controller {
   };
   server::FollowerOptions what_capsules_follow() const;
   std::int64_t now() const;  ///< ns since the epoch
-  async::awaitable<void> tend();
+  async::awaitable<void> reconcile();
   /// Whether the nodes that it needs have a link. One that is heard of gets it soon, after a start of the server or of
   /// an agent: until then there is nothing to fail.
   bool reachable(const Todo& todo, const std::string& owner) const;
-  async::awaitable<void> do_errand(Errand errand);
-  void begin_following(Errand errand);
-  void copy_beside(const tables::Tables& tables, Errand errand);
-  async::awaitable<void> follow(Errand errand);
-  async::awaitable<Copied> copy_once(const Errand& errand, CopyKind kind, std::int64_t& at);
-  async::awaitable<void> copy_on(const Errand& errand, Following& following);
-  async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied, async::SteadyTime begun,
-                                     async::SteadyTime rested);
-  async::awaitable<bool> goes_on(const Errand& errand);
-  async::awaitable<void> note_copy(const Errand& errand, Following& following);
-  async::awaitable<void> report(Errand errand, Outcome outcome);
-  async::awaitable<Outcome> perform(const Errand& errand);
-  async::awaitable<void> step_of_move(const Errand& errand, Outcome& outcome);
-  async::awaitable<bool> upgrade(Errand errand);
+  async::awaitable<void> do_operation(Operation operation);
+  void begin_following(Operation operation);
+  void copy_beside(const tables::Tables& tables, Operation operation);
+  async::awaitable<void> follow(Operation operation);
+  async::awaitable<Copied> copy_once(const Operation& operation, CopyKind kind, std::int64_t& at);
+  async::awaitable<void> copy_on(const Operation& operation, Following& following);
+  async::awaitable<bool> next_is_due(const Operation& operation, Following& following, Copied copied,
+                                     async::SteadyTime begun, async::SteadyTime rested);
+  async::awaitable<bool> goes_on(const Operation& operation);
+  async::awaitable<void> note_copy(const Operation& operation, Following& following);
+  async::awaitable<void> report(Operation operation, Outcome outcome);
+  async::awaitable<Outcome> perform(const Operation& operation);
+  async::awaitable<void> step_of_move(const Operation& operation, Outcome& outcome);
+  async::awaitable<bool> upgrade(Operation operation);
   /// Nothing when the upgrade went on without it.
-  async::awaitable<std::optional<UpgradeOutcome>> perform_while_wanted(const Errand& errand);
-  async::awaitable<bool> wanted(const Errand& errand);
-  async::awaitable<UpgradeOutcome> perform_upgrade(const Errand& errand);
+  async::awaitable<std::optional<UpgradeOutcome>> perform_while_wanted(const Operation& operation);
+  async::awaitable<bool> wanted(const Operation& operation);
+  async::awaitable<UpgradeOutcome> perform_upgrade(const Operation& operation);
   /// No copy begins any more, and the one that is being made is over; until the key is taken from busy_.
   async::awaitable<void> hold_copies(std::string key);
-  async::awaitable<void> step_of_upgrade(const Errand& errand, UpgradeOutcome& outcome);
-  async::awaitable<void> stage(const Errand& errand, Outcome& outcome);
-  async::awaitable<void> check(const Errand& errand);
-  async::awaitable<void> fence(const Errand& errand);
+  async::awaitable<void> step_of_upgrade(const Operation& operation, UpgradeOutcome& outcome);
+  async::awaitable<void> stage(const Operation& operation, Outcome& outcome);
+  async::awaitable<void> check(const Operation& operation);
+  async::awaitable<void> fence(const Operation& operation);
 
   server::Server& server_;
-  Plane& plane_;
+  NodeExecutor& node_executor_;
   Fence& fence_;
   Options options_;
   server::Follower follower_;
-  std::set<std::string> busy_;    ///< keys of capsules with an errand under way, or a copy being made
-  std::set<std::string> trying_;  ///< of those with an errand beside which copies go on
+  std::set<std::string> busy_;    ///< keys of capsules with an operation under way, or a copy being made
+  std::set<std::string> trying_;  ///< of those with an operation beside which copies go on
   std::map<std::string, async::SteadyTime> busy_since_;  ///< by id of an upgrade whose rehearsal waits for another
   std::map<std::string, Following> following_;           ///< by key of the capsule
   async::TaskGroup tasks_;

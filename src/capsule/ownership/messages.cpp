@@ -118,9 +118,9 @@ const Structure& description(Tag<LookReply>) {
 
 const Structure& description(Tag<SaveRequest>) {
   static const Structure s =
-      Builder<SaveRequest>(
-          "save request",
-          "Asks for a snapshot of an overlay; of the same errand there is only one, however often it is asked for.")
+      Builder<SaveRequest>("save request",
+                           "Asks for a snapshot of an overlay; of the same move or upgrade there is only one, however "
+                           "often it is asked for.")
           .wire<&SaveRequest::ns>("Namespace", "Namespace of the capsule.")
           .wire<&SaveRequest::name>("Name", "Name of the capsule, within its namespace.")
           .wire<&SaveRequest::upgrade>(

@@ -1,6 +1,6 @@
-// The table of a move's phases. What each does is in case_move.cpp; docs/explanation/move.md tells what it is for.
+// The table of a move's phases. What each does is in ownership_move.cpp; docs/explanation/move.md tells what it is for.
 #include "base/enumerators.hpp"
-#include "ownership/detail/case.hpp"
+#include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {
 
@@ -10,7 +10,7 @@ using model::MovePhase;
 
 namespace detail {
 
-std::span<const MovePhaseWork> Case::move_phases() {
+std::span<const MovePhaseWork> Ownership::move_phases() {
   static constexpr MovePhaseWork kWorks[] =
       {
           {.row = {.phase = MovePhase::stage,
@@ -18,8 +18,8 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .does = Action::stage,
                    .then = MovePhase::copy,
                    .shown = [](const CapsuleMove& move) { return fmt::format("{} gets ready", move.target_name); }},
-           .look = &Case::before_the_stop,
-           .done = &Case::staged},
+           .look = &Ownership::before_the_stop,
+           .done = &Ownership::staged},
 
           {.row = {.phase = MovePhase::copy,
                    .who = Who::both,
@@ -29,16 +29,16 @@ std::span<const MovePhaseWork> Case::move_phases() {
                        [](const CapsuleMove& move) {
                          return fmt::format("round {} of the overlay is copied while it runs", move.rounds.size() + 1);
                        }},
-           .look = &Case::before_the_stop,
-           .done = &Case::copied},
+           .look = &Ownership::before_the_stop,
+           .done = &Ownership::copied},
 
           {.row = {.phase = MovePhase::before_stop,
                    .who = Who::owner,
                    .does = Action::before_stop,
                    .then = MovePhase::stop,
                    .shown = [](const CapsuleMove&) -> std::string { return "its step before_stop runs"; }},
-           .look = &Case::before_the_stop,
-           .done = &Case::told_what_comes},
+           .look = &Ownership::before_the_stop,
+           .done = &Ownership::told_what_comes},
 
           {.row = {.phase = MovePhase::stop,
                    .within = &Limits::place,
@@ -50,7 +50,7 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .held = true,
                    .awaits_end = true,
                    .replaces = true},
-           .look = &Case::stopping},
+           .look = &Ownership::stopping},
 
           {.row = {.phase = MovePhase::transfer,
                    .who = Who::both,
@@ -65,8 +65,8 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .stretch = Stretch::away,
                    .home = Home::target,
                    .held = true},
-           .look = &Case::transferring,
-           .done = &Case::transferred},
+           .look = &Ownership::transferring,
+           .done = &Ownership::transferred},
 
           {.row = {.phase = MovePhase::fence,
                    .who = Who::provider,
@@ -78,7 +78,7 @@ std::span<const MovePhaseWork> Case::move_phases() {
                        },
                    .stretch = Stretch::away,
                    .awaits_end = true},
-           .look = &Case::fencing},
+           .look = &Ownership::fencing},
 
           {.row = {.phase = MovePhase::start,
                    .within = &Limits::start,
@@ -87,7 +87,7 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .shown = [](const CapsuleMove& move) { return fmt::format("it starts on {}", move.target_name); },
                    .stretch = Stretch::away,
                    .home = Home::target},
-           .look = &Case::starting},
+           .look = &Ownership::starting},
 
           {.row = {.phase = MovePhase::check,
                    .who = Who::target,
@@ -99,8 +99,8 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .stretch = Stretch::away,
                    .effort = Effort::until_late,
                    .home = Home::target},
-           .look = &Case::checking,
-           .done = &Case::checked},
+           .look = &Ownership::checking,
+           .done = &Ownership::checked},
 
           {.row = {.phase = MovePhase::roll_back,
                    .then = MovePhase::restore,
@@ -112,7 +112,7 @@ std::span<const MovePhaseWork> Case::move_phases() {
                    .home = Home::source,
                    .held = true,
                    .awaits_end = true},
-           .look = &Case::going_back},
+           .look = &Ownership::going_back},
 
           {.row = {.phase = MovePhase::restore,
                    .within = &Limits::start,
@@ -123,7 +123,7 @@ std::span<const MovePhaseWork> Case::move_phases() {
                        },
                    .stretch = Stretch::back,
                    .home = Home::source},
-           .look = &Case::restoring},
+           .look = &Ownership::restoring},
 
           {.row = {.phase = MovePhase::done,
                    .shown =
@@ -138,7 +138,9 @@ std::span<const MovePhaseWork> Case::move_phases() {
 
 }  // namespace detail
 
-const MovePhaseRow& row_of(MovePhase phase) { return detail::Case::move_phases()[static_cast<std::size_t>(phase)].row; }
+const MovePhaseRow& row_of(MovePhase phase) {
+  return detail::Ownership::move_phases()[static_cast<std::size_t>(phase)].row;
+}
 
 MovePhase first_phase(const CapsuleMove& move) {
   return move.kind == MoveKind::failover ? MovePhase::fence : MovePhase::stage;

@@ -1,20 +1,20 @@
 #pragma once
 /// @file
 /// The decisions about capsules as requests (server/request.hpp), under the limits of whoever carries them out. What
-/// each does, and what it throws, stands at the function that it names (tend.hpp, upgrade.hpp).
+/// each does, and what it throws, stands at the function that it names (move_decisions.hpp, upgrade.hpp).
 
 #include "ownership/upgrade.hpp"
 #include "server/request.hpp"
 
 namespace underway::ownership {
 
-/// decide_tend: everything that follows from the tables and the clock alone.
+/// decide_reconciliation: everything that follows from the tables and the clock alone.
 struct TendCapsules {
   Limits limits;
 };
 inline server::Decision<server::Nothing> decide(const tables::Tables& tables, const TendCapsules& request,
                                                 const server::Context& context) {
-  return decide_tend(tables, request.limits, context);
+  return decide_reconciliation(tables, request.limits, context);
 }
 
 /// decide_outcome: how an action of a move's phase ended.

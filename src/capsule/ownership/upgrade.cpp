@@ -4,11 +4,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "ownership/detail/case.hpp"
+#include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {
 
-using detail::Case;
+using detail::Ownership;
 using model::Capsule;
 using model::UpgradePhase;
 using server::Context;
@@ -104,11 +104,11 @@ Decision<std::string> begin(const Tables& tables, Capsule capsule, model::Capsul
                             const Context& context) {
   auto job = tables.find_job(capsule.ns, capsule.job);
   std::string group = capsule.group;
-  Case one(tables, limits, context, std::move(capsule), std::move(job), std::move(group));
-  one.begin_upgrade(std::move(upgrade));
+  Ownership ownership(tables, limits, context, std::move(capsule), std::move(job), std::move(group));
+  ownership.begin_upgrade(std::move(upgrade));
   Decision<std::string> decision;
-  decision.result = one.record().upgrade->id;
-  decision.changes = one.take();
+  decision.result = ownership.record().upgrade->id;
+  decision.changes = ownership.take();
   return decision;
 }
 
@@ -146,8 +146,8 @@ std::string causes(const std::string& told, std::int64_t before, const std::stri
   return first == error ? error : first + std::string(kThen) + error;
 }
 
-void failed(Case& one, const UpgradeOutcome& outcome, const Limits& limits) {
-  auto& capsule = one.record();
+void failed(Ownership& ownership, const UpgradeOutcome& outcome, const Limits& limits) {
+  auto& capsule = ownership.record();
   auto& upgrade = *capsule.upgrade;
   const std::string why = causes(capsule.description, upgrade.attempts, *outcome.error);
   capsule.description = *outcome.error;
@@ -157,7 +157,7 @@ void failed(Case& one, const UpgradeOutcome& outcome, const Limits& limits) {
   ++upgrade.attempts;
   capsule.description = fmt::format("tried {} times: {}", upgrade.attempts, why);
   if (effort == Effort::until_done) return;
-  if (outcome.final || upgrade.attempts >= limits.attempts) one.give_up(why);
+  if (outcome.final || upgrade.attempts >= limits.attempts) ownership.give_up(why);
 }
 
 }  // namespace
@@ -170,13 +170,13 @@ Decision<Nothing> decide_upgrade_outcome(const Tables& tables, const std::string
     return {};
   auto job = tables.find_job(capsule->ns, capsule->job);
   std::string group = capsule->group;
-  Case one(tables, limits, context, std::move(capsule), std::move(job), std::move(group));
+  Ownership ownership(tables, limits, context, std::move(capsule), std::move(job), std::move(group));
   if (outcome.error)
-    failed(one, outcome, limits);
+    failed(ownership, outcome, limits);
   else
-    one.note(outcome);
-  one.tend();
-  return {one.take(), {}};
+    ownership.note(outcome);
+  ownership.reconcile();
+  return {ownership.take(), {}};
 }
 
 }  // namespace underway::ownership

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The decisions about upgrades of capsules, beside those about moves (tend.hpp), which go on from phase to phase for
-/// both. The phases and what happens at each crash: docs/explanation/upgrade.md.
+/// The decisions about upgrades of capsules, beside those about moves (move_decisions.hpp), which go on from phase to
+/// phase for both. The phases and what happens at each crash: docs/explanation/upgrade.md.
 
-#include "ownership/tend.hpp"
+#include "ownership/move_decisions.hpp"
 
 namespace underway::ownership {
 

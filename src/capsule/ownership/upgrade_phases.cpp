@@ -1,7 +1,7 @@
-// The table of an upgrade's phases. What each does is in case_upgrade.cpp; docs/explanation/upgrade.md tells what it is
-// for.
+// The table of an upgrade's phases. What each does is in ownership_upgrade.cpp; docs/explanation/upgrade.md tells what
+// it is for.
 #include "base/enumerators.hpp"
-#include "ownership/detail/case.hpp"
+#include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {
 
@@ -19,7 +19,7 @@ std::string upgrade_ended(const CapsuleUpgrade& upgrade) {
 
 }  // namespace
 
-std::span<const UpgradePhaseWork> Case::upgrade_phases() {
+std::span<const UpgradePhaseWork> Ownership::upgrade_phases() {
   static constexpr UpgradePhaseWork kWorks[] = {
       {.row = {.phase = UpgradePhase::stage,
                .who = Who::owner,
@@ -27,8 +27,8 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .then = UpgradePhase::rehearse,
                .shown =
                    [](const CapsuleUpgrade& upgrade) { return fmt::format("{} gets the image", upgrade.node_name); }},
-       .look = &Case::before_the_upgrade,
-       .done = &Case::looked},
+       .look = &Ownership::before_the_upgrade,
+       .done = &Ownership::looked},
 
       {.row = {.phase = UpgradePhase::rehearse,
                .who = Who::owner,
@@ -37,16 +37,16 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .shown = [](const CapsuleUpgrade&) -> std::string { return "a clone is tried with it"; },
                // An image that is gone back to has worked with those data.
                .only = [](const CapsuleUpgrade& upgrade) { return upgrade.data.empty(); }},
-       .look = &Case::before_the_upgrade,
-       .done = &Case::rehearsed},
+       .look = &Ownership::before_the_upgrade,
+       .done = &Ownership::rehearsed},
 
       {.row = {.phase = UpgradePhase::before_stop,
                .who = Who::owner,
                .does = Action::before_stop,
                .then = UpgradePhase::stop,
                .shown = [](const CapsuleUpgrade&) -> std::string { return "its step before_stop runs"; }},
-       .look = &Case::about_to_stop,
-       .done = &Case::told_of_the_upgrade},
+       .look = &Ownership::about_to_stop,
+       .done = &Ownership::told_of_the_upgrade},
 
       {.row = {.phase = UpgradePhase::stop,
                .within = &Limits::place,
@@ -55,7 +55,7 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .shown = [](const CapsuleUpgrade&) -> std::string { return "it stops"; },
                .stretch = Stretch::away,
                .held = true},
-       .look = &Case::upgrade_stops},
+       .look = &Ownership::upgrade_stops},
 
       {.row = {.phase = UpgradePhase::snapshot,
                .who = Who::owner,
@@ -65,8 +65,8 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .shown = [](const CapsuleUpgrade&) -> std::string { return "its overlay is saved"; },
                .stretch = Stretch::away,
                .held = true},
-       .look = &Case::overlay_at_work,
-       .done = &Case::saved},
+       .look = &Ownership::overlay_at_work,
+       .done = &Ownership::saved},
 
       {.row = {.phase = UpgradePhase::install,
                .who = Who::owner,
@@ -80,8 +80,8 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .only = [](const CapsuleUpgrade& upgrade) { return !upgrade.data.empty(); },
                .stretch = Stretch::away,
                .held = true},
-       .look = &Case::overlay_at_work,
-       .done = &Case::installed,
+       .look = &Ownership::overlay_at_work,
+       .done = &Ownership::installed,
        .snapshot = &CapsuleUpgrade::data},
 
       {.row = {.phase = UpgradePhase::start,
@@ -90,7 +90,7 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .otherwise = UpgradePhase::roll_back,
                .shown = [](const CapsuleUpgrade&) -> std::string { return "it starts"; },
                .stretch = Stretch::away},
-       .look = &Case::upgrade_starts},
+       .look = &Ownership::upgrade_starts},
 
       {.row = {.phase = UpgradePhase::check,
                .who = Who::owner,
@@ -101,15 +101,15 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                .shown = [](const CapsuleUpgrade&) -> std::string { return "its check has to pass"; },
                .stretch = Stretch::away,
                .effort = Effort::until_late},
-       .look = &Case::upgrade_is_checked,
-       .done = &Case::upgraded},
+       .look = &Ownership::upgrade_is_checked,
+       .done = &Ownership::upgraded},
 
       {.row = {.phase = UpgradePhase::roll_back,
                .then = UpgradePhase::restore,
                .shown = [](const CapsuleUpgrade&) -> std::string { return "it goes back: it stops"; },
                .stretch = Stretch::back,
                .held = true},
-       .look = &Case::upgrade_rolls_back},
+       .look = &Ownership::upgrade_rolls_back},
 
       {.row = {.phase = UpgradePhase::restore,
                .who = Who::owner,
@@ -122,8 +122,8 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                // There is nothing else to go back to than what it was before.
                .effort = Effort::until_done,
                .held = true},
-       .look = &Case::overlay_goes_back,
-       .done = &Case::overlay_is_back,
+       .look = &Ownership::overlay_goes_back,
+       .done = &Ownership::overlay_is_back,
        .snapshot = &CapsuleUpgrade::snapshot},
 
       {.row = {.phase = UpgradePhase::restart,
@@ -134,7 +134,7 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                      return fmt::format("it goes back: {} starts", upgrade.back_image);
                    },
                .stretch = Stretch::back},
-       .look = &Case::starts_again},
+       .look = &Ownership::starts_again},
 
       {.row = {.phase = UpgradePhase::recheck,
                .who = Who::owner,
@@ -146,8 +146,8 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
                },
                .stretch = Stretch::back,
                .effort = Effort::until_late},
-       .look = &Case::is_checked_again,
-       .done = &Case::works_again},
+       .look = &Ownership::is_checked_again,
+       .done = &Ownership::works_again},
 
       {.row = {.phase = UpgradePhase::done, .shown = &upgrade_ended, .stretch = Stretch::over}},
   };
@@ -158,7 +158,7 @@ std::span<const UpgradePhaseWork> Case::upgrade_phases() {
 }  // namespace detail
 
 const UpgradePhaseRow& row_of(UpgradePhase phase) {
-  return detail::Case::upgrade_phases()[static_cast<std::size_t>(phase)].row;
+  return detail::Ownership::upgrade_phases()[static_cast<std::size_t>(phase)].row;
 }
 
 UpgradePhase first_phase(const CapsuleUpgrade&) { return UpgradePhase::stage; }

@@ -4,7 +4,7 @@
 #include "base/log.hpp"
 #include "rehearsal/detail/clone.hpp"
 #include "rehearsal/rehearsal.hpp"
-#include "run/shelf.hpp"
+#include "run/snapshot_store.hpp"
 
 namespace underway::rehearsal {
 
@@ -37,9 +37,10 @@ namespace {
 /// A snapshot that is there for the rehearsal alone.
 class Borrowed {
  public:
-  Borrowed(overlay::Shelf& shelf, std::string given) : shelf_(shelf), id_(std::move(given)) {
+  Borrowed(overlay::SnapshotStore& snapshot_store, std::string given)
+      : snapshot_store_(snapshot_store), id_(std::move(given)) {
     if (!id_.empty()) return;
-    id_ = shelf_.take("rehearsal").id;
+    id_ = snapshot_store_.take("rehearsal").id;
     ours_ = true;
   }
   Borrowed(const Borrowed&) = delete;
@@ -48,14 +49,14 @@ class Borrowed {
   void give_back() {
     if (!std::exchange(ours_, false)) return;
     try {
-      shelf_.remove(id_);
+      snapshot_store_.remove(id_);
     } catch (const Error& e) {
       log::warn("rehearsal: the snapshot {} stays: {}", id_, e.one_line());
     }
   }
 
  private:
-  overlay::Shelf& shelf_;
+  overlay::SnapshotStore& snapshot_store_;
   std::string id_;
   bool ours_ = false;
 };
@@ -65,12 +66,12 @@ class Borrowed {
 model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request) {
   auto run = run::find_run(options.driver.capsules, request.ns, request.name);
   if (!run) run = run::Run{.ns = request.ns, .name = request.name};
-  auto shelf = run::shelf_of(options.driver.capsules, *run);
+  auto snapshot_store = run::snapshot_store_of(options.driver.capsules, *run);
   std::string snapshot;
   auto told = rehearse(options, request, [&](const std::string& upper) {
-    Borrowed borrowed(shelf, request.snapshot);
+    Borrowed borrowed(snapshot_store, request.snapshot);
     snapshot = borrowed.id();
-    shelf.extract(snapshot, upper);
+    snapshot_store.extract(snapshot, upper);
   });
   told.snapshot = snapshot;
   return told;

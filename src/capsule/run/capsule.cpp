@@ -418,7 +418,7 @@ class Capsules final : public driver::Driver {
     return detail::make_task(std::move(task), std::move(around));
   }
 
-  bool tend_leftovers(bool end_them) override { return driver::local::tend_leftovers(options_.driver, end_them); }
+  bool reap_leftovers(bool end_them) override { return driver::local::reap_leftovers(options_.driver, end_them); }
 
  private:
   static bool has_erofs() {

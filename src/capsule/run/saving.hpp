@@ -10,7 +10,7 @@
 
 #include "base/describe.hpp"
 #include "model/job/job.hpp"
-#include "overlay/shelf.hpp"
+#include "overlay/snapshot_store.hpp"
 #include "run/running.hpp"
 
 namespace underway::run {

@@ -7,7 +7,7 @@
 #include "link/connection.hpp"
 #include "run/control.hpp"
 #include "run/saving.hpp"
-#include "run/shelf.hpp"
+#include "run/snapshot_store.hpp"
 #include "saving/defaults.hpp"
 
 namespace underway::saving {
@@ -48,10 +48,10 @@ void clear_up(const Saver& saver, TimePoint now) {
       run::let_go_on(run);
       const CapsuleName capsule{run.ns, run.name};
       if (!overlay::find_overlay(run::capsule_directory(saver.capsules(), run.ns, run.name) + "/overlay")) continue;
-      auto shelf = saver.shelf(capsule);
-      for (const auto& one : shelf.list()) {
-        const bool passing = one.reason == "backup" || one.reason == "rehearsal";
-        if (passing && now - from_unix_nanos(one.at) > kLongest) shelf.remove(one.id);
+      auto snapshot_store = saver.snapshot_store(capsule);
+      for (const auto& snapshot : snapshot_store.list()) {
+        const bool passing = snapshot.reason == "backup" || snapshot.reason == "rehearsal";
+        if (passing && now - from_unix_nanos(snapshot.at) > kLongest) snapshot_store.remove(snapshot.id);
       }
     } catch (const Error& e) {
       log::warn("saving: of capsule {}/{} something is left of an earlier agent: {}", run.ns, run.name, e.one_line());

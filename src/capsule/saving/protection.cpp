@@ -65,29 +65,30 @@ class Places {
   std::map<std::pair<std::string, std::string>, std::int64_t> count_;
 };
 
-void follow(Protection& one, const model::Capsule& capsule) {
-  one.standby_chosen = capsule.standby_chosen;
+void follow(Protection& protection, const model::Capsule& capsule) {
+  protection.standby_chosen = capsule.standby_chosen;
   if (capsule.standby_chosen) {
-    one.standby = !capsule.standby.empty();
-    one.copies_every = capsule.replicate_every;
-    one.loss = capsule.loss;
-    one.rpo = capsule.rpo;
+    protection.standby = !capsule.standby.empty();
+    protection.copies_every = capsule.replicate_every;
+    protection.loss = capsule.loss;
+    protection.rpo = capsule.rpo;
   }
-  if (one.standby && capsule.standby != capsule.owner) one.standby_node = capsule.standby_name;
+  if (protection.standby && capsule.standby != capsule.owner) protection.standby_node = capsule.standby_name;
 }
 
-std::vector<std::string> warnings_of(const Protection& one) {
+std::vector<std::string> warnings_of(const Protection& protection) {
   std::vector<std::string> out;
-  if (one.keeps_nothing) return out;
-  const bool backed_up = one.backups_every > Duration{0};
+  if (protection.keeps_nothing) return out;
+  const bool backed_up = protection.backups_every > Duration{0};
   const std::string rest = backed_up ? "what it wrote since its last backup is lost if that does not come back"
                                      : "all that it keeps is lost if that does not come back";
-  if (!one.standby) {
+  if (!protection.standby) {
     out.push_back(fmt::format("it has no standby: it waits for its host, and {}", rest));
-  } else if (one.others == 0 && one.standby_node.empty()) {
-    out.push_back(fmt::format("no other node of pool '{}' can take it: it waits for its host, and {}", one.pool, rest));
+  } else if (protection.others == 0 && protection.standby_node.empty()) {
+    out.push_back(
+        fmt::format("no other node of pool '{}' can take it: it waits for its host, and {}", protection.pool, rest));
   }
-  if (one.snapshots_every <= Duration{0} && !backed_up)
+  if (protection.snapshots_every <= Duration{0} && !backed_up)
     out.emplace_back("it has neither snapshots nor backups: what a mistake spoils stays spoiled");
   return out;
 }
@@ -101,20 +102,20 @@ std::vector<Protection> protections_of(const model::Job& job) {
     if (task == nullptr || !run::problems(task->config).empty()) continue;
     const auto config = run::parse_config(task->config);
     const auto asked = run::protection_of(task->config);
-    Protection one;
-    one.ns = job.ns;
-    one.job = job.id;
-    one.capsule = model::capsule_name(job, group);
-    one.pool = job.node_pool;
-    one.keeps_nothing = asked.keeps_nothing;
-    one.standby = asked.standby && !asked.keeps_nothing;
-    if (one.standby) {
-      one.copies_every = asked.every;
-      one.loss = asked.loss;
-      one.rpo = asked.rpo;
+    Protection protection;
+    protection.ns = job.ns;
+    protection.job = job.id;
+    protection.capsule = model::capsule_name(job, group);
+    protection.pool = job.node_pool;
+    protection.keeps_nothing = asked.keeps_nothing;
+    protection.standby = asked.standby && !asked.keeps_nothing;
+    if (protection.standby) {
+      protection.copies_every = asked.every;
+      protection.loss = asked.loss;
+      protection.rpo = asked.rpo;
     }
-    add_saved(one, group, config);
-    out.push_back(std::move(one));
+    add_saved(protection, group, config);
+    out.push_back(std::move(protection));
   }
   return out;
 }
@@ -122,19 +123,20 @@ std::vector<Protection> protections_of(const model::Job& job) {
 void look_for_nodes(std::vector<Protection>& protections, const tables::Tables& tables, const model::Cluster* planned) {
   if (protections.empty()) return;
   const Places places(tables, planned);
-  for (auto& one : protections) {
-    const auto key = model::capsule_key(one.ns, one.capsule);
-    one.others = places.others_in(one.pool);
-    if (const auto capsule = tables::find_record<model::Capsule>(tables, key); capsule && capsule->job == one.job)
-      follow(one, *capsule);
+  for (auto& protection : protections) {
+    const auto key = model::capsule_key(protection.ns, protection.capsule);
+    protection.others = places.others_in(protection.pool);
+    if (const auto capsule = tables::find_record<model::Capsule>(tables, key);
+        capsule && capsule->job == protection.job)
+      follow(protection, *capsule);
     const auto saved = tables::find_record<model::CapsuleSaving>(tables, key);
-    if (saved && one.snapshots_by_default && saved->snapshot.every > Duration{0}) {
+    if (saved && protection.snapshots_by_default && saved->snapshot.every > Duration{0}) {
       const auto told = by_default(saved->snapshot.every < std::chrono::hours{24} ? model::SnapshotMethod::clone
                                                                                   : model::SnapshotMethod::copy);
-      one.snapshots_every = told.every;
-      one.snapshots_kept = told.keep.value_or(model::Retention());
+      protection.snapshots_every = told.every;
+      protection.snapshots_kept = told.keep.value_or(model::Retention());
     }
-    one.warnings = warnings_of(one);
+    protection.warnings = warnings_of(protection);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "base/redact.hpp"
 #include "overlay/transfer/transfer.hpp"
 #include "run/saving.hpp"
-#include "run/shelf.hpp"
+#include "run/snapshot_store.hpp"
 
 namespace underway::saving {
 namespace {
@@ -28,7 +28,9 @@ run::Run Saver::run_of(const CapsuleName& capsule) const {
   return run ? *std::move(run) : run::Run{.ns = capsule.ns, .name = capsule.name};
 }
 
-overlay::Shelf Saver::shelf(const CapsuleName& capsule) const { return run::shelf_of(capsules(), run_of(capsule)); }
+overlay::SnapshotStore Saver::snapshot_store(const CapsuleName& capsule) const {
+  return run::snapshot_store_of(capsules(), run_of(capsule));
+}
 
 std::string Saver::directory(const CapsuleName& capsule) const {
   return run::capsule_directory(capsules(), capsule.ns, capsule.name);
@@ -53,16 +55,16 @@ overlay::Repository Saver::repository(const CapsuleName& capsule, const BackupPl
 }
 
 model::Snapshot Saver::snapshot(const SnapshotRequest& request) const {
-  return shelf(request.capsule).take(request.reason, request.keep.value_or(model::Retention{}));
+  return snapshot_store(request.capsule).take(request.reason, request.keep.value_or(model::Retention{}));
 }
 
-Snapshots Saver::snapshots(const CapsuleName& capsule) const { return {shelf(capsule).list()}; }
+Snapshots Saver::snapshots(const CapsuleName& capsule) const { return {snapshot_store(capsule).list()}; }
 
 Backed Saver::backup(const BackupRequest& request) const {
   const auto where = repository(request.capsule, request.where);
   auto keep = request.keep;
   if (!keep && request.where.repository.empty()) keep = schedule_of(capsules(), request.capsule).keep;
-  const auto made = shelf(request.capsule).back_up(where, keep.value_or(model::Retention{}));
+  const auto made = snapshot_store(request.capsule).back_up(where, keep.value_or(model::Retention{}));
   if (request.check_percent > 0) overlay::check_repository(where, static_cast<int>(request.check_percent));
   return {made.backup, static_cast<std::int64_t>(made.read_bytes), static_cast<std::int64_t>(made.added_bytes),
           made.took};
@@ -104,7 +106,7 @@ std::vector<std::string> Saver::rehearse(const DrillRequest& request, const std:
 
 Drilled Saver::drill(const DrillRequest& request) const {
   Drilled told;
-  const auto shelf = this->shelf(request.capsule);
+  const auto snapshot_store = this->snapshot_store(request.capsule);
   const auto check = [&](const std::string& upper) { return rehearse(request, upper, told); };
   // Beside the clone, so that it only has to be renamed.
   const auto scratch =
@@ -120,7 +122,7 @@ Drilled Saver::drill(const DrillRequest& request) const {
         scratch, [&](const std::string& upper) { overlay::fetch_backup(where, backup, upper); }, check);
     return told;
   }
-  const auto all = shelf.list();
+  const auto all = snapshot_store.list();
   if (all.empty())
     throw Error(Code::not_found, fmt::format("the capsule '{}' has no snapshot to try", request.capsule.name))
         .advise("take one, or try a backup");
@@ -130,14 +132,14 @@ Drilled Saver::drill(const DrillRequest& request) const {
     chosen = overlay::get_snapshot(directory(request.capsule) + "/snapshots", request.snapshot);
   told.of = chosen.id;
   told.at = chosen.at;
-  const auto bring = [&](const std::string& upper) { shelf.extract(chosen.id, upper); };
+  const auto bring = [&](const std::string& upper) { snapshot_store.extract(chosen.id, upper); };
   told.drill = overlay::run_drill(scratch, bring, check);
   return told;
 }
 
 model::Snapshot Saver::find(const FindRequest& request) const {
-  auto shelf = this->shelf(request.capsule);
-  const auto all = shelf.list();
+  auto snapshot_store = this->snapshot_store(request.capsule);
+  const auto all = snapshot_store.list();
   if (!request.backup) {
     if (!request.snapshot.empty())
       return overlay::get_snapshot(directory(request.capsule) + "/snapshots", request.snapshot);
@@ -146,13 +148,14 @@ model::Snapshot Saver::find(const FindRequest& request) const {
   const auto where = repository(request.capsule, request.where);
   const auto backup = choose(request.capsule, where, request.at);
   const auto reason = std::string(kFromBackup) + backup.id.substr(0, 8);
-  const auto here = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.reason == reason; });
+  const auto here =
+      std::find_if(all.begin(), all.end(), [&](const auto& snapshot) { return snapshot.reason == reason; });
   if (here != all.end()) return *here;
-  return shelf.bring(where, backup, reason);
+  return snapshot_store.bring(where, backup, reason);
 }
 
 model::Snapshot Saver::restore(const CapsuleName& capsule, const std::string& snapshot) const {
-  return shelf(capsule).restore(snapshot);
+  return snapshot_store(capsule).restore(snapshot);
 }
 
 }  // namespace underway::saving

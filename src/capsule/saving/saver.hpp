@@ -3,7 +3,7 @@
 /// Saves a capsule's overlay on its node, and tries what was saved: by whomever it is asked for, all of it is done
 /// here. Blocks: as long as it takes. Thread: any, several at once; who works on one overlay waits for its turn.
 
-#include "overlay/shelf.hpp"
+#include "overlay/snapshot_store.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "run/running.hpp"
 #include "saving/messages.hpp"
@@ -22,7 +22,7 @@ class Saver {
   Saver(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
   /// Errors of all: not_found when the capsule has no overlay here; conflict while another works on it; those of
-  /// overlay::Shelf and of restic.
+  /// overlay::SnapshotStore and of restic.
   model::Snapshot snapshot(const SnapshotRequest& request) const;
   Snapshots snapshots(const CapsuleName& capsule) const;
   Backed backup(const BackupRequest& request) const;
@@ -35,7 +35,7 @@ class Saver {
   /// conflict while the capsule runs.
   model::Snapshot restore(const CapsuleName& capsule, const std::string& snapshot) const;
 
-  overlay::Shelf shelf(const CapsuleName& capsule) const;
+  overlay::SnapshotStore snapshot_store(const CapsuleName& capsule) const;
   const std::string& capsules() const { return options_.rehearsal.driver.capsules; }
 
  private:

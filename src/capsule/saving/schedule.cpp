@@ -30,25 +30,25 @@ SnapshotPlan plan_of(const std::string& capsules, const CapsuleName& capsule, co
   return snapshots_of(saving, method.value_or(model::SnapshotMethod::copy));
 }
 
-std::vector<model::Snapshot> scheduled(const overlay::Shelf& shelf) {
-  auto list = shelf.list();
-  std::erase_if(list, [](const auto& one) { return one.reason != kScheduled; });
+std::vector<model::Snapshot> scheduled(const overlay::SnapshotStore& snapshot_store) {
+  auto list = snapshot_store.list();
+  std::erase_if(list, [](const auto& snapshot) { return snapshot.reason != kScheduled; });
   return list;
 }
 
 /// By the schedule's own rule, and only of what it took: what somebody took by hand he removes by hand.
-void forget_old(const std::string& capsules, const CapsuleName& capsule, overlay::Shelf& shelf) {
+void forget_old(const std::string& capsules, const CapsuleName& capsule, overlay::SnapshotStore& snapshot_store) {
   const auto saving = run::find_saving(capsules, capsule.ns, capsule.name);
   if (!saving) return;
-  const auto taken = scheduled(shelf);
-  for (const auto& id : superfluous(*saving, taken)) shelf.remove(id);
+  const auto taken = scheduled(snapshot_store);
+  for (const auto& id : superfluous(*saving, taken)) snapshot_store.remove(id);
 }
 
 std::string perform(const Saver& saver, const CapsuleName& capsule, Work work) {
   if (work == Work::snapshot) {
     const auto taken = saver.snapshot({.capsule = capsule, .reason = std::string(kScheduled), .keep = {}});
-    auto shelf = saver.shelf(capsule);
-    forget_old(saver.capsules(), capsule, shelf);
+    auto snapshot_store = saver.snapshot_store(capsule);
+    forget_old(saver.capsules(), capsule, snapshot_store);
     return taken.id;
   }
   if (work == Work::backup) {
@@ -135,7 +135,7 @@ bool is_by_default(const Saver& saver, const CapsuleName& capsule) {
 }
 
 std::vector<std::string> superfluous(const run::Saving& saving, const std::vector<model::Snapshot>& taken) {
-  const auto cheap = [](const auto& one) { return one.method != model::SnapshotMethod::copy; };
+  const auto cheap = [](const auto& snapshot) { return snapshot.method != model::SnapshotMethod::copy; };
   const auto found = std::find_if(taken.begin(), taken.end(), cheap);
   const auto plan = snapshots_of(saving, found == taken.end() ? model::SnapshotMethod::copy : found->method);
   return plan.schedule.keep ? overlay::superfluous(taken, *plan.schedule.keep) : std::vector<std::string>();
@@ -151,11 +151,11 @@ std::optional<model::Snapshot> gives_way(const std::vector<model::Snapshot>& tak
 std::string make_room(const Saver& saver, const CapsuleName& capsule, Room& room, TimePoint now) {
   auto why = find_no_room(saver.capsules(), capsule);
   if (why.empty()) return why;
-  auto shelf = saver.shelf(capsule);
-  const auto going = gives_way(scheduled(shelf), room, now);
+  auto snapshot_store = saver.snapshot_store(capsule);
+  const auto going = gives_way(scheduled(snapshot_store), room, now);
   if (!going) return why;
   log::warn("capsule {}/{}: the snapshot {} of its schedule goes: {}", capsule.ns, capsule.name, going->id, why);
-  shelf.remove(going->id);
+  snapshot_store.remove(going->id);
   room.made_at = now;
   return find_no_room(saver.capsules(), capsule);
 }

@@ -195,7 +195,7 @@ class Exec final : public Driver {
     return LocalTask::recover(options_, spec, command(spec), entered(spec));
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_, end_them); }
 
  private:
   static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }

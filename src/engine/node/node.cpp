@@ -163,7 +163,7 @@ awaitable<void> Node::Impl::stop_everything() {
     for (const auto& [id, runner] : runners_) destroy(id);
     co_await tasks_changed_.wait();
   }
-  co_await drivers_.tend_leftovers(true);
+  co_await drivers_.reap_leftovers(true);
   co_await stop();
 }
 
@@ -174,7 +174,7 @@ async::LoopPlan Node::Impl::leftovers_loop() {
           .name = "leftovers of tasks",
           .trouble = "what tasks have left behind is not cleared away",
           .wait = [this] { return wait_for_leavings(); },
-          .reconcile = [this] { return tend_leftovers(); },
+          .reconcile = [this] { return reap_leftovers(); },
           .retry = async::RetryPolicy::up_to(kLookForLeftovers)};
 }
 
@@ -183,9 +183,9 @@ awaitable<void> Node::Impl::wait_for_leavings() {
   while (!leftovers_ && leavings_ == leavings_seen_) co_await leaving_.wait();
 }
 
-awaitable<void> Node::Impl::tend_leftovers() {
+awaitable<void> Node::Impl::reap_leftovers() {
   leavings_seen_ = leavings_;
-  leftovers_ = co_await drivers_.tend_leftovers(false);
+  leftovers_ = co_await drivers_.reap_leftovers(false);
 }
 
 // --- allocations

@@ -351,7 +351,7 @@ class Charliecloud final : public driver::Driver {
                                               find_program(options_.program).value_or("ch-run"));
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_.driver, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_.driver, end_them); }
 
  private:
   std::string program(const TaskSpec& spec) const {

@@ -1,9 +1,11 @@
 #pragma once
 /// @file
-/// What a server asks of a node about dynamic host volumes. Each may be asked twice: the node does it once.
-///   call  "volume.create"    VolumeOrder -> VolumeMade  the plugin makes it, or makes it larger; then it is durable
-///   call  "volume.register"  VolumeOrder -> VolumeMade  the directory `path` is there and is lent from now on
-///   call  "volume.delete"    VolumeOrder -> {}          the plugin deletes it; what was registered is only let go
+/// What a server asks of a node about dynamic host volumes. Each may be asked twice: the node does it once, and has it
+/// on disk when it answers.
+///
+///     call  volume.create      VolumeOrder -> VolumeMade   the plugin makes it, or makes it larger
+///     call  volume.register    VolumeOrder -> VolumeMade   the directory `path` is there, and is lent from now on
+///     call  volume.delete      VolumeOrder -> {}           the plugin deletes it; what was registered is let go
 
 #include "base/describe.hpp"
 #include "model/job/job.hpp"

@@ -14,7 +14,7 @@
 
 #include <concepts>
 
-#include "server/beside.hpp"
+#include "server/commit_hook.hpp"
 
 namespace underway::server {
 
@@ -32,9 +32,9 @@ using ResultOf =
 
 /// The changes of `request` and what is kept beside them. Throws what either throws.
 template <Request R>
-Decision<ResultOf<R>> decided(const Tables& tables, const R& request, const Beside& beside, const Context& context) {
+Decision<ResultOf<R>> decided(const Tables& tables, const R& request, const CommitHook& hook, const Context& context) {
   auto decision = decide(tables, request, context);
-  if (beside) beside(tables, context, decision.changes);
+  if (hook) hook(tables, context, decision.changes);
   return decision;
 }
 

@@ -103,15 +103,15 @@ class Server {
   /// Decides about `request` and makes what it changes durable, with what is kept beside it: see Writer::apply. Whoever
   /// changes something says so here, and capabilities above the engine (hpc) bring requests of their own.
   template <Request R>
-  async::awaitable<ResultOf<R>> apply(R request, Beside beside = {}) {
-    return writer_.apply(std::move(request), std::move(beside));
+  async::awaitable<ResultOf<R>> apply(R request, CommitHook hook = {}) {
+    return writer_.apply(std::move(request), std::move(hook));
   }
   /// What apply() would change and answer now, and nothing of it done. To be asked after read(), until the next
   /// co_await. Throws what apply() would throw of it.
   template <Request R>
-  Decision<ResultOf<R>> preview(const R& request, const Beside& beside = {}) const {
+  Decision<ResultOf<R>> preview(const R& request, const CommitHook& hook = {}) const {
     SeededIds ids{1};  // what a preview makes is thrown away
-    return decided(tables_, request, beside,
+    return decided(tables_, request, hook,
                    Context{clock_.now(), ids, tables_.revision() + 1, options_.root_by_raw_exec});
   }
 
@@ -132,10 +132,10 @@ class Server {
   /// Uses a join token up, and certifies the node. Throws as JoinAttempt does, and invalid for a bad request.
   async::awaitable<trust::Certified> join(trust::JoinRequest request, std::string address);
 
-  /// Serves the link of a node until it ends. Throws Error when the node is refused. `papers`: what its certificate
+  /// Serves the link of a node until it ends. Throws Error when the node is refused. `peer`: what its certificate
   /// says; absent for links within a process.
   async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket,
-                                    std::optional<trust::LinkIdentity> papers = {});
+                                    std::optional<trust::PeerIdentity> peer = {});
   /// Tells every linked node to renew its certificate now.
   void ask_for_renewal();
   /// Whether the node's link stands now.

@@ -90,11 +90,11 @@ void Server::forgive(Duration span) {
 void Server::end_expired_sessions() {
   std::vector<std::shared_ptr<Session>> over;
   for (const auto& [id, session] : links_->sessions) {
-    if (session->papers && clock_.now() >= session->papers->until) over.push_back(session);
+    if (session->peer && clock_.now() >= session->peer->until) over.push_back(session);
   }
   for (const auto& session : over) {
     log::warn("server: the certificate of node {} expired at {} and was not renewed; its link is ended",
-              session->node_id.substr(0, 8), format_time(session->papers->until));
+              session->node_id.substr(0, 8), format_time(session->peer->until));
     session->connection->abort();
     end_session(*session);
   }

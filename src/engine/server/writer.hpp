@@ -39,19 +39,19 @@ class Writer {
   /// durable. Throws what the decision throws; or exhausted and others from the store, when nothing was written.
   /// Cancelling the caller does not take the request back.
   template <Request R>
-  async::awaitable<ResultOf<R>> apply(R request, Beside beside = {}) {
+  async::awaitable<ResultOf<R>> apply(R request, CommitHook hook = {}) {
     struct Typed final : Queued {
-      Typed(R r, Beside b) : request(std::move(r)), beside(std::move(b)) {}
+      Typed(R r, CommitHook b) : request(std::move(r)), hook(std::move(b)) {}
       std::vector<Change> run(const Tables& tables, const Context& context) override {
-        auto decision = decided(tables, request, beside, context);
+        auto decision = decided(tables, request, hook, context);
         result = std::move(decision.result);
         return std::move(decision.changes);
       }
       R request;
-      Beside beside;
+      CommitHook hook;
       ResultOf<R> result{};
     };
-    auto queued = std::make_shared<Typed>(std::move(request), std::move(beside));
+    auto queued = std::make_shared<Typed>(std::move(request), std::move(hook));
     co_await finish(queued);
     co_return std::move(queued->result);
   }

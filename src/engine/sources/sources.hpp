@@ -2,8 +2,8 @@
 /// @file
 /// The site's Consul and Vault, as far as a node's templates have anything from them.
 
+#include "sources/environment.hpp"
 #include "sources/settings.hpp"
-#include "sources/world.hpp"
 
 #include "gotemplate/foreign_data.hpp"
 

@@ -3,7 +3,7 @@
 /// Fences hosts that providers of ours have made: they are taken away, and made again by the host controller.
 
 #include "host/provider.hpp"
-#include "ownership/plane.hpp"
+#include "ownership/node_executor.hpp"
 #include "server/server.hpp"
 
 namespace underway::host {

@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "host/console.hpp"
-#include "host/detail/ground.hpp"
+#include "host/detail/cluster_setup.hpp"
 #include "host/detail/groups.hpp"
 #include "host/detail/launcher.hpp"
 #include "host/detail/machine.hpp"
@@ -80,8 +80,8 @@ class LocalProvider::Impl {
       refuse(fmt::format("cluster '{}' cannot be prepared", cluster.name), found);
     }
     refuse_another_owner(cluster.name);
-    const std::scoped_lock one_at_a_time(ground_);
-    lay_ground(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
+    const std::scoped_lock one_at_a_time(setup_);
+    prepare_cluster(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
     {
       const std::scoped_lock lock(mutex_);
       clusters_.insert_or_assign(cluster.name, cluster);
@@ -304,8 +304,8 @@ class LocalProvider::Impl {
     existed = existed || !names.empty();
     for (const auto& name : names) unplug_and_kill(cluster, name);  // all at once: they die side by side
     remove_side_by_side(cluster, names, failures);
-    const std::scoped_lock one_at_a_time(ground_);
-    auto rest = clear_ground(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
+    const std::scoped_lock one_at_a_time(setup_);
+    auto rest = tear_down_cluster(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
     failures.insert(failures.end(), rest.begin(), rest.end());
     return {existed, std::move(failures)};
   }
@@ -356,7 +356,7 @@ class LocalProvider::Impl {
   Layout layout_;
   os::Ledger& ledger_;
   const Clock& clock_;
-  std::mutex ground_;
+  std::mutex setup_;
   std::mutex mutex_;  ///< of the members below, and of the hosts file
   std::map<std::string, ClusterSpec> clusters_;
   std::map<std::string, HostAddresses> announced_;

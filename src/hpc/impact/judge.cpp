@@ -156,7 +156,7 @@ Finding disturbed(const model::Allocation& allocation, std::string_view how) {
 
 std::vector<Finding> findings_of(const View& view, const std::vector<server::Change>& changes) {
   Judge judge(view);
-  for (const auto& change : changes) std::visit([&](const auto& one) { judge.look_at(one); }, change);
+  for (const auto& change : changes) std::visit([&](const auto& alternative) { judge.look_at(alternative); }, change);
   return judge.take();
 }
 

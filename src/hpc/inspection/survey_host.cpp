@@ -167,9 +167,9 @@ class HostSurveyor {
     try {
       const net::Netlink netlink(network);
       for (const auto& link : netlink.links()) {
-        Interface one{link.name, link.mac, {}};
-        for (const auto& address : netlink.addresses(link.name)) one.addresses.push_back(to_string(address));
-        survey_.interfaces.push_back(std::move(one));
+        Interface interface{link.name, link.mac, {}};
+        for (const auto& address : netlink.addresses(link.name)) interface.addresses.push_back(to_string(address));
+        survey_.interfaces.push_back(std::move(interface));
       }
       // The sysctls of the network are those of whoever looks: the file is read inside of the namespace.
       network.run([&] {

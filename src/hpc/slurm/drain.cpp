@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "slurm/beside.hpp"
+#include "slurm/commands.hpp"
 #include "slurm/hostlist.hpp"
 
 namespace underway::slurm {
@@ -14,21 +14,21 @@ DrainVerdict decide_slurm_drain(const model::Node& node, const std::vector<NodeS
   DrainVerdict verdict;
   const auto pick = [&](DrainStep step, auto matches) {
     verdict.step = step;
-    for (const auto& one : nodes) {
-      if (matches(one)) verdict.names.push_back(one.name);
+    for (const auto& state : nodes) {
+      if (matches(state)) verdict.names.push_back(state.name);
     }
     return !verdict.names.empty();
   };
   if (!node.drain) {
     // Ineligible: whoever keeps it so wants no Slurm jobs there either.
     if (node.eligibility != model::Eligibility::eligible) return {};
-    const auto ours = [](const NodeState& one) { return one.held() && one.reason.starts_with("underway"); };
+    const auto ours = [](const NodeState& state) { return state.held() && state.reason.starts_with("underway"); };
     if (!pick(DrainStep::hand_back, ours)) verdict.step = DrainStep::forget;
     return verdict;
   }
   if (node.slurm_drain->status == SlurmDrainStatus::drained) return {};
-  if (pick(DrainStep::tell, [](const NodeState& one) { return !one.held(); })) return verdict;
-  if (pick(DrainStep::wait, [](const NodeState& one) { return !one.empty(); })) return verdict;
+  if (pick(DrainStep::tell, [](const NodeState& state) { return !state.held(); })) return verdict;
+  if (pick(DrainStep::wait, [](const NodeState& state) { return !state.empty(); })) return verdict;
   verdict.step = DrainStep::release;
   return verdict;
 }
@@ -105,7 +105,7 @@ void DrainController::start() {
                                  .name = "drains of Slurm nodes",
                                  .trouble = "drains of Slurm nodes do not go on",
                                  .wait = [this] { return wait_for_drains(); },
-                                 .reconcile = [this] { return tend(); },
+                                 .reconcile = [this] { return reconcile(); },
                                  .retry = async::RetryPolicy::up_to(options_.poll),
                                  .patience = std::chrono::minutes(10)});
 }
@@ -119,7 +119,7 @@ async::awaitable<void> DrainController::wait_for_drains() {
 }
 
 /// Nodes of one cluster have one slurmctld: it is asked for all of them together.
-async::awaitable<void> DrainController::tend() {
+async::awaitable<void> DrainController::reconcile() {
   const auto* tables = co_await server_.read();
   const Nodes nodes = concerned(*tables);
   std::map<std::string, std::pair<tables::Row<model::Allocation>, Nodes>> by_controller;
@@ -135,7 +135,7 @@ async::awaitable<void> DrainController::tend() {
       failure = "no allocation with a task 'slurmctld' runs";
     } else {
       try {
-        co_await tend_with(entry.first, entry.second);
+        co_await reconcile_with(entry.first, entry.second);
       } catch (const Error& error) {
         failure = error.one_line();
       }
@@ -144,7 +144,7 @@ async::awaitable<void> DrainController::tend() {
   }
 }
 
-async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation> controller, Nodes nodes) {
+async::awaitable<void> DrainController::reconcile_with(tables::Row<model::Allocation> controller, Nodes nodes) {
   const auto list = nodes_command();
   std::map<std::string, std::vector<NodeState>> by_host;
   for (auto& state : parse_nodes(co_await command(controller, list)))
@@ -201,7 +201,7 @@ async::awaitable<std::string> DrainController::command(tables::Row<model::Alloca
   auto place = find_slurmctld(controller);
   if (!place) throw Error(Code::unavailable, fmt::format("`{}` has no slurmctld to ask", what));
   co_return co_await async::within(options_.patience, "`" + what + "`",
-                                   run_beside(server_, std::move(*place), std::move(words)));
+                                   run_in_task(server_, std::move(*place), std::move(words)));
 }
 
 namespace {

@@ -54,8 +54,8 @@ class DrainController {
  private:
   using Nodes = std::vector<tables::Row<model::Node>>;
   async::awaitable<void> wait_for_drains();
-  async::awaitable<void> tend();
-  async::awaitable<void> tend_with(tables::Row<model::Allocation> controller, Nodes nodes);
+  async::awaitable<void> reconcile();
+  async::awaitable<void> reconcile_with(tables::Row<model::Allocation> controller, Nodes nodes);
   async::awaitable<std::string> command(tables::Row<model::Allocation> controller, std::vector<std::string> words);
   /// Writes down how far it is; nothing: it is over.
   async::awaitable<void> record(std::string node_id, std::optional<model::SlurmDrainStatus> status,

@@ -11,10 +11,10 @@
 namespace underway::slurm {
 namespace {
 
-bool wait_together(const Belief& job) { return job.waiting.find('[') != std::string::npos; }
+bool wait_together(const SlurmJob& job) { return job.waiting.find('[') != std::string::npos; }
 
 /// What cancels it for people, and no task that runs.
-std::string cancel_of(const Belief& job) {
+std::string cancel_of(const SlurmJob& job) {
   const auto& name = job.waiting.empty() ? job.name : job.waiting;
   if (name.find("...") != std::string::npos)  // squeue prints no more than 64 characters of them
     return fmt::format("`scancel` with the names of its tasks that have run (not {}: that ends them all)", job.id);
@@ -24,11 +24,11 @@ std::string cancel_of(const Belief& job) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
+std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<SlurmJob>& slurm_job,
                                                      const std::optional<End>& end) {
   if (!end || end->state.empty() || end->sent_back) return std::nullopt;
-  const bool waits = belief && will_start(belief->state);
-  return enter_command(waits && !belief->is_array ? Enter::end : Enter::row, job, *end);
+  const bool waits = slurm_job && will_start(slurm_job->state);
+  return enter_command(waits && !slurm_job->is_array ? Enter::end : Enter::row, job, *end);
 }
 
 namespace {
@@ -46,7 +46,7 @@ class Comparison {
     }
   }
 
-  void look_at(const Belief& job, bool has_steps) {
+  void look_at(const SlurmJob& job, bool has_steps) {
     const auto found = runs_on_.find(job.id);
     const bool runs = found != runs_on_.end();
     if (will_start(job.state) && runs) {
@@ -91,7 +91,7 @@ class Comparison {
   }
 
  private:
-  void add(Finding::Kind kind, const Belief& job, std::vector<std::string> hosts, std::string text) {
+  void add(Finding::Kind kind, const SlurmJob& job, std::vector<std::string> hosts, std::string text) {
     out_.findings.push_back({kind, job.id, job.user, std::move(hosts), std::move(text)});
   }
 
@@ -151,7 +151,7 @@ class Comparison {
     return join(std::vector<std::string>(jobs.begin(), end), ", ") + (jobs.size() > kFew ? ", …" : "");
   }
 
-  void hold_array(const Belief& array, const std::string& why) {
+  void hold_array(const SlurmJob& array, const std::string& why) {
     add(Finding::Kind::waited, array, {},
         fmt::format(
             "Slurm job array {} of {} waits for slurmctld as {}, and is held: {}, by their names and not by {}, "
@@ -171,7 +171,7 @@ class Comparison {
     spare(job, hosts);
   }
 
-  void look_for_ghost(const Belief& job) {
+  void look_for_ghost(const SlurmJob& job) {
     std::vector<std::string> blind, looked;
     for (const auto& node : job.nodes) {
       const auto host = host_of_.find(node);
@@ -211,7 +211,7 @@ class Comparison {
 
   /// slurmctld writes down that a job runs, and then tells its nodes; it may stop in between. Only of a moment ago: the
   /// logs of nodes are kept for a while.
-  bool never_began(const Belief& job) const {
+  bool never_began(const SlurmJob& job) const {
     constexpr std::int64_t kMoment = 60;
     if (job.start == 0 || known_of_.state_time == 0 || job.start + kMoment < known_of_.state_time) return false;
     const auto node = known_of_.nodes.find(job.id);
@@ -220,7 +220,7 @@ class Comparison {
                        [&](const auto& name) { return known_of_.logged.contains(name); });
   }
 
-  void send_back(const Belief& job, const std::vector<std::string>& nodes) {
+  void send_back(const SlurmJob& job, const std::vector<std::string>& nodes) {
     add(Finding::Kind::returned, job, nodes,
         fmt::format(
             "Slurm job {} of {} had just been started on {} for slurmctld, and never began there: it waits again",
@@ -231,7 +231,7 @@ class Comparison {
   }
 
   /// How this run of the job ended. Slurm's own word counts more than the node's.
-  std::optional<End> end_of(const Belief& job) const {
+  std::optional<End> end_of(const SlurmJob& job) const {
     const auto account = known_of_.accounts.find(job.id);
     if (account != known_of_.accounts.end() && std::abs(account->second.start - job.start) <= 1) return account->second;
     const auto node = known_of_.nodes.find(job.id);
@@ -252,16 +252,16 @@ class Comparison {
   }
 
   /// What enters a cancelled job is `scancel` by its id, and that of an array's last task is the whole array's.
-  static bool ends_all(const Belief& job, const End& end) { return end.state == "CANCELLED" && job.name != job.id; }
+  static bool ends_all(const SlurmJob& job, const End& end) { return end.state == "CANCELLED" && job.name != job.id; }
 
   /// What was submitted later than that is another job: numbers come back with an older state.
-  std::optional<End> end_of_waiting(const Belief& job) const {
+  std::optional<End> end_of_waiting(const SlurmJob& job) const {
     auto end = end_since(job.id);
     if (end && job.submitted > end->end) end.reset();
     return end;
   }
 
-  void enter(const Belief& job, const End& end, const std::vector<std::string>& hosts, Finding unless) {
+  void enter(const SlurmJob& job, const End& end, const std::vector<std::string>& hosts, Finding unless) {
     add(Finding::Kind::ended, job, hosts,
         fmt::format("Slurm job {} of {} ended while slurmctld was away: {}, as {}; it is entered so", job.id, job.user,
                     describe_end(end), end.of_accounts ? "the accounting has it" : "its node says"));
@@ -270,7 +270,7 @@ class Comparison {
   }
 
   /// It waits for slurmctld, and has run since.
-  void has_run(const Belief& job, const End& end) {
+  void has_run(const SlurmJob& job, const End& end) {
     Finding held{
         Finding::Kind::waited,
         job.id,
@@ -291,7 +291,7 @@ class Comparison {
   }
 
   /// Its slurmstepd is there still and has something to tell: it asks every 15 s whether slurmctld is there.
-  void will_be_reported(const Belief& job) {
+  void will_be_reported(const SlurmJob& job) {
     const auto node = known_of_.nodes.find(job.id);
     if (node == known_of_.nodes.end() || !node->second.of_batch || !known_of_.can_enter) return;
     if (job.start == 0 || node->second.end + kClocks < job.start || node->second.start + kClocks < job.start) return;
@@ -369,34 +369,34 @@ class Comparison {
   const Known& known_of_;
   std::vector<std::string> waited_;
   std::set<std::string> forgotten_;  ///< ids of those that run, or have run since, and are unknown
-  std::vector<Belief> arrays_;       ///< of which several tasks wait, and which are not held
+  std::vector<SlurmJob> arrays_;     ///< of which several tasks wait, and which are not held
   Reconciliation out_;
 };
 
 }  // namespace
 
-Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
+Reconciliation reconcile(const std::vector<SlurmJob>& slurm_jobs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
                          const std::map<std::string, std::set<std::string>>& hosts, Duration behind,
                          const Known& known) {
   Comparison comparison(host_of, hosts, behind, known);
-  for (const auto& job : beliefs) comparison.look_at(job, with_steps.contains(job.name));
+  for (const auto& job : slurm_jobs) comparison.look_at(job, with_steps.contains(job.name));
   return comparison.conclude();
 }
 
-std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<Belief>& beliefs) {
+std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<SlurmJob>& slurm_jobs) {
   std::vector<std::string> out;
-  for (const auto& job : beliefs) {
+  for (const auto& job : slurm_jobs) {
     if (held.contains(job.id) && will_start(job.state) && !job.held) out.push_back(job.name);
   }
   return out;
 }
 
-std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,
+std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<SlurmJob>& slurm_jobs,
                               const std::map<std::string, std::string>& host_of,
                               const std::map<std::string, std::set<std::string>>& hosts) {
   std::set<std::string> out;
-  for (const auto& job : beliefs) {
+  for (const auto& job : slurm_jobs) {
     for (const auto& node : job.nodes) {
       const auto host = host_of.find(node);
       if (!holds_nodes(job.state) || !silent.contains(node) || host == host_of.end()) continue;

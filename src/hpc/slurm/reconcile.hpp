@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "slurm/beliefs.hpp"
 #include "slurm/ends.hpp"
+#include "slurm/slurm_jobs.hpp"
 
 namespace underway::slurm {
 
@@ -92,24 +92,24 @@ struct Reconciliation {
 /// is to be found on nodes, and it is left alone. `behind`: how much older than the last look at slurmctld the state is
 /// that it was started from; beyond kLongBehind what waits in it may have run since, and is held.
 /// Of an end on a node that is not in the time of the run that slurmctld means nothing is made: numbers come back.
-Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
+Reconciliation reconcile(const std::vector<SlurmJob>& slurm_jobs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
                          const std::map<std::string, std::set<std::string>>& hosts, Duration behind = Duration{0},
                          const Known& known = {});
 
-/// A job that was spared has ended: what is entered for it, `belief` being what slurmctld has of its number; nothing:
-/// its end is not known, or there is nothing to enter it with. Of an array only the accounting's row: slurmctld has
-/// other tasks under that number.
-std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
+/// A job that was spared has ended: what is entered for it, `slurm_job` being what slurmctld has of its number;
+/// nothing: its end is not known, or there is nothing to enter it with. Of an array only the accounting's row:
+/// slurmctld has other tasks under that number.
+std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<SlurmJob>& slurm_job,
                                                      const std::optional<End>& end);
 
 /// Of the jobs that had to be held those that are not: `scontrol hold` fails for a whole array when one of its tasks
 /// has ended, whatever it did for the others (20.11 to 24.11).
-std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<Belief>& beliefs);
+std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<SlurmJob>& slurm_jobs);
 
 /// Of the nodes that do not answer slurmctld those that are alive: what it believes to run there does. The way between
 /// the two is broken, and after SlurmdTimeout it would take them for dead, and end their jobs. Arguments as above.
-std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,
+std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<SlurmJob>& slurm_jobs,
                               const std::map<std::string, std::string>& host_of,
                               const std::map<std::string, std::set<std::string>>& hosts);
 

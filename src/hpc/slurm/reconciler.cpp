@@ -50,15 +50,15 @@ awaitable<void> Reconciler::look() {
 
 awaitable<std::string> Reconciler::command(Place place, std::vector<std::string> words) {
   const std::string what = "`" + join(words, " ") + "`";
-  co_return co_await async::within(options_.patience, what, run_beside(server_, std::move(place), std::move(words)));
+  co_return co_await async::within(options_.patience, what, run_in_task(server_, std::move(place), std::move(words)));
 }
 
 awaitable<std::vector<NodeState>> Reconciler::nodes_of(Place place) {
   co_return parse_nodes(co_await command(std::move(place), nodes_command()));
 }
 
-awaitable<std::vector<Belief>> Reconciler::beliefs_of(Place place) {
-  co_return parse_beliefs(co_await command(std::move(place), beliefs_command()));
+awaitable<std::vector<SlurmJob>> Reconciler::slurm_jobs_of(Place place) {
+  co_return parse_slurm_jobs(co_await command(std::move(place), slurm_jobs_command()));
 }
 
 awaitable<void> Reconciler::look_at(Place place) {
@@ -71,10 +71,10 @@ awaitable<void> Reconciler::look_at(Place place) {
   const auto nodes = co_await command(place, list);
   auto& down = meant_down_[place.key()];
   down.clear();
-  for (const auto& one : parse_partitions(nodes)) {
-    if (!one.up) down.push_back(one.name);
+  for (const auto& partition : parse_partitions(nodes)) {
+    if (!partition.up) down.push_back(partition.name);
   }
-  co_await tend_spared(place, config);
+  co_await resume_spared(place, config);
   co_await settle(place);
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(SlurmReport{}).cut_off;
@@ -89,7 +89,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   constexpr auto kPatience = std::chrono::minutes(5);
   std::vector<std::string> out;
   if (silent.empty()) co_return out;
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   std::map<std::string, std::string> host_of;
   std::set<std::string> wanted;
   for (const auto& state : co_await nodes_of(place)) {
@@ -98,7 +98,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   }
   Jobs nobody;
   const auto hosts = co_await look_at_hosts(std::move(wanted), std::move(nobody));
-  auto found = cut_off(silent, beliefs, host_of, hosts);
+  auto found = cut_off(silent, slurm_jobs, host_of, hosts);
   auto& unreached = unreached_[place.key()];
   const auto now = Clock::now();
   for (const auto& node : found) unreached.seen[node] = now;
@@ -190,7 +190,7 @@ awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> want
 awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, Duration behind,
                                                std::optional<TimePoint> state) {
   const auto steps = steps_command();
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   const auto with_steps = parse_steps(co_await command(place, steps));
   const auto nodes = co_await nodes_of(place);
   std::map<std::string, std::string> host_of;
@@ -202,8 +202,8 @@ awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, 
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(wanted), std::move(nobody));
   // After the look: what runs no more has written its end by then.
-  const auto known = co_await find_known(place, std::move(config), nodes, beliefs, seen, state);
-  co_return reconcile(beliefs, with_steps, host_of, seen, behind, known);
+  const auto known = co_await find_known(place, std::move(config), nodes, slurm_jobs, seen, state);
+  co_return reconcile(slurm_jobs, with_steps, host_of, seen, behind, known);
 }
 
 awaitable<std::optional<TimePoint>> Reconciler::find_state_time(Place place) {
@@ -234,8 +234,8 @@ awaitable<void> Reconciler::carry_out(Place place, const Reconciliation& made) {
     }
   }
   if (!failure) co_return;
-  const auto beliefs = co_await beliefs_of(place);
-  const auto free = not_held(made.held, beliefs);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
+  const auto free = not_held(made.held, slurm_jobs);
   if (!free.empty()) throw std::move(*failure);
   log::warn("slurm: what slurmctld was told, it did in part: {}", failure->one_line());
 }
@@ -262,7 +262,7 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
 }
 
 /// Nodes on which nothing runs any more that slurmctld does not know of are given back.
-awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
+awaitable<void> Reconciler::resume_spared(Place place, std::string config) {
   auto& spares = spares_.try_emplace(place.key(), true).first->second;  // an earlier server may have left some
   if (!spares) co_return;
   std::map<std::string, std::string> waiting;
@@ -275,13 +275,13 @@ awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
   }
   spares = !waiting.empty();
   if (!spares) co_return;
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(hosts), std::move(nobody));
-  const auto foreign = reconcile(beliefs, {}, {}, seen).spare;
-  const bool all_seen =
-      std::all_of(waiting.begin(), waiting.end(), [&](const auto& one) { return seen.contains(one.second); });
-  if (all_seen) co_await enter_ended(place, std::move(config), nodes, beliefs, seen);
+  const auto foreign = reconcile(slurm_jobs, {}, {}, seen).spare;
+  const bool all_seen = std::all_of(waiting.begin(), waiting.end(),
+                                    [&](const auto& node_and_host) { return seen.contains(node_and_host.second); });
+  if (all_seen) co_await enter_ended(place, std::move(config), nodes, slurm_jobs, seen);
   std::vector<std::string> over;
   for (const auto& [node, host] : waiting) {
     if (seen.contains(host) && !foreign.contains(host)) over.push_back(node);
@@ -344,10 +344,10 @@ awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   // Reconfiguring gives partitions the state that they have in slurm.conf.
   const auto list = partitions_command();
   const auto& down = meant_down_[place.key()];
-  for (const auto& one : parse_partitions(co_await command(place, list))) {
-    const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();
-    if (one.up == !stays) continue;
-    const auto update = partition_command(one.name, !stays);
+  for (const auto& partition : parse_partitions(co_await command(place, list))) {
+    const bool stays = std::find(down.begin(), down.end(), partition.name) != down.end();
+    if (partition.up == !stays) continue;
+    const auto update = partition_command(partition.name, !stays);
     co_await command(place, update);
   }
 }

@@ -9,7 +9,7 @@
 
 #include "async/group.hpp"
 #include "async/loop_clock.hpp"
-#include "slurm/beside.hpp"
+#include "slurm/commands.hpp"
 #include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/reconcile.hpp"
@@ -45,7 +45,7 @@ class Reconciler {
   async::awaitable<std::string> command(Place place, std::vector<std::string> words);
   /// All nodes, and all jobs, as slurmctld has them.
   async::awaitable<std::vector<NodeState>> nodes_of(Place place);
-  async::awaitable<std::vector<Belief>> beliefs_of(Place place);
+  async::awaitable<std::vector<SlurmJob>> slurm_jobs_of(Place place);
   async::awaitable<std::optional<TimePoint>> find_state_time(Place place);
   async::awaitable<Duration> find_age(Place place, std::string config, std::optional<TimePoint> state);
   /// The hosts among these that answer for their node, by the id of that.
@@ -69,7 +69,7 @@ class Reconciler {
                                           Ends& found, std::set<std::string>& read);
   /// What is known of jobs besides what runs.
   async::awaitable<Known> find_known(Place place, std::string config, std::vector<NodeState> nodes,
-                                     std::vector<Belief> beliefs, Jobs seen, std::optional<TimePoint> state);
+                                     std::vector<SlurmJob> slurm_jobs, Jobs seen, std::optional<TimePoint> state);
   async::awaitable<bool> can_enter(Place place);
   /// Enters what can be; what cannot is among the findings then. `urgent`: what slurmctld has to know before it goes
   /// on, or else what only the accounting has to.
@@ -82,10 +82,10 @@ class Reconciler {
   async::awaitable<void> end_extern(Jobs seen, std::set<std::string> jobs);
   /// Enters the ends of jobs that slurmctld did not know of while they ran.
   async::awaitable<void> enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
-                                     std::vector<Belief> beliefs, Jobs seen);
+                                     std::vector<SlurmJob> slurm_jobs, Jobs seen);
   async::awaitable<void> carry_out(Place place, const Reconciliation& made);
   async::awaitable<void> keep_apart(Place place, const Reconciliation& made);
-  async::awaitable<void> tend_spared(Place place, std::string config);
+  async::awaitable<void> resume_spared(Place place, std::string config);
   /// The nodes of `silent` that run what slurmctld believes that they run; those of `known` also while they are not
   /// seen.
   async::awaitable<std::vector<std::string>> find_cut_off(Place place, std::set<std::string> silent,

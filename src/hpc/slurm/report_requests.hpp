@@ -4,7 +4,7 @@
 /// report as it is by then.
 
 #include "server/request.hpp"
-#include "slurm/beside.hpp"
+#include "slurm/commands.hpp"
 #include "slurm/reconcile.hpp"
 
 namespace underway::slurm {

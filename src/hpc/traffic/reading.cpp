@@ -36,8 +36,8 @@ class Front {
 
 template <class T>
 void add_missing(std::vector<T>& to, const std::vector<T>& from) {
-  for (const auto& one : from) {
-    if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+  for (const auto& element : from) {
+    if (std::find(to.begin(), to.end(), element) == to.end()) to.push_back(element);
   }
 }
 

@@ -13,7 +13,7 @@
 #include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
-#include "api/access/doorman.hpp"
+#include "api/access/head_check.hpp"
 #include "api/access/host_names.hpp"
 #include "api/allocation/task_api.hpp"
 #include "api/api.hpp"
@@ -36,7 +36,7 @@
 #include "os/file.hpp"
 #include "os/ledger.hpp"
 #include "ownership/controller.hpp"
-#include "ownership/link_plane.hpp"
+#include "ownership/link_executor.hpp"
 #include "saving/server_side.hpp"
 #include "server/storage/store_mark.hpp"
 #include "slurm/drain.hpp"
@@ -81,7 +81,7 @@ class ServerRoleRunner {
       audit_.emplace(loop.executor(), pool, clock, audit_options(config));
       api_.audit = &*audit_;
     }
-    doorman_.emplace(api::register_routes(router_, api_), api_);
+    head_check_.emplace(api::register_routes(router_, api_), api_);
     api::add_link_routes(link_router_, api_);
     const ConnectionLimits connections = connection_limits(descriptor_limit());
     http::ServerOptions options;
@@ -89,7 +89,7 @@ class ServerRoleRunner {
     options.connection_limit = connections.api;
     link_http_.emplace(loop.executor(), link_router_, of_strangers(options));
     options.uncertified_message_limit = kSessionMessage;
-    options.admit = [this](http::Request head) { return doorman_->admit(std::move(head)); };
+    options.admit = [this](http::Request head) { return head_check_->admit(std::move(head)); };
     http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
     options.connection_limit = connections.tasks;
     task_api_.emplace(loop.executor(), router_, api_, options);
@@ -284,7 +284,7 @@ class ServerRoleRunner {
   imageshare::ServerImages images_;
   async::TaskGroup tasks_;
   http::Router router_, link_router_;
-  std::optional<api::Doorman> doorman_;
+  std::optional<api::HeadCheck> head_check_;
   std::optional<http::Server> http_, link_http_;
   std::optional<api::TaskApi> task_api_;
 };
@@ -326,13 +326,13 @@ host::ControllerOptions controller_options(const Config& config, ServerRoleRunne
 struct Capsules {
   Capsules(ServerRoleRunner& server, const ServerRole& config, host::Provider* provider, async::Pool& pool,
            const async::Executor& executor)
-      : plane(server.server(), executor),
+      : node_executor(server.server(), executor),
         fence(server.server(), provider, pool),
-        controller(server.server(), plane, fence, executor,
+        controller(server.server(), node_executor, fence, executor,
                    {.limits = {.lease = config.capsule_lease, .check = config.capsule_check_timeout}}) {
     server.set_capsules(controller);
   }
-  ownership::LinkPlane plane;
+  ownership::LinkExecutor node_executor;
   host::HostFence fence;
   ownership::Controller controller;
 };
@@ -377,7 +377,7 @@ async::awaitable<void> wait_for_end(asio::signal_set& signals, const std::vector
 
 void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.name.empty()) config.name = hostname();
-  std::optional<HeldSignals> held;
+  std::optional<BlockedSignals> held;
   std::optional<DevDirectory> directory;
   if (config.dev && config.data_dir.empty()) {
     held.emplace();
@@ -398,7 +398,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   SystemIds ids;
   async::Loop loop;
   asio::signal_set signals(loop.executor());
-  std::optional<HeardSignals> heard;
+  std::optional<UnblockedSignals> heard;
   if (held) heard.emplace(signals, *held);
   async::Pool pool(kPoolThreads);
   std::optional<ServerRoleRunner> server;

@@ -60,8 +60,8 @@ Config load(const std::vector<std::string>& paths, Config base, std::vector<std:
     jobspec::decode(body, describe::structure_of<Config>(), &base, context, diagnostics, nomad_keys());
   }
   diagnostics.throw_errors("the agent's configuration is not valid");
-  for (const auto& one : diagnostics.all()) {
-    if (warnings != nullptr) warnings->push_back(fmt::format("{}: {}", one.summary, one.detail));
+  for (const auto& diagnostic : diagnostics.all()) {
+    if (warnings != nullptr) warnings->push_back(fmt::format("{}: {}", diagnostic.summary, diagnostic.detail));
   }
   return base;
 }

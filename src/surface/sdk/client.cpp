@@ -130,9 +130,9 @@ T Client::get(std::string_view path, http::Query query) {
 }
 
 template <class T>
-At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
+Indexed<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
   const auto response = send("GET", path, std::move(query), {}, wait);
-  At<T> at{json::decode_text<T>(response.body, "answer"), 0};
+  Indexed<T> at{json::decode_text<T>(response.body, "answer"), 0};
   if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   // 0 is told of a list in which nothing ever was; from there nobody could wait.
   at.index = std::max<model::Revision>(at.index, 1);
@@ -209,7 +209,7 @@ void Client::set_job_stable(const std::string& id, std::int64_t version, bool st
 std::vector<model::Deployment> Client::deployments(const std::string& prefix) {
   return get<std::vector<model::Deployment>>("/v1/deployments", {{"prefix", prefix}});
 }
-At<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
+Indexed<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
   return get_at<model::Deployment>("/v1/deployment/" + http::percent_encode(id), {}, wait);
 }
 std::vector<wire::AllocationStub> Client::deployment_allocations(const std::string& id) {
@@ -265,7 +265,7 @@ std::vector<wire::NodeStub> Client::nodes(const std::string& prefix) {
   return get<std::vector<wire::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }
 model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + http::percent_encode(id)); }
-At<model::Node> Client::node_at(const std::string& id, Wait wait) {
+Indexed<model::Node> Client::node_at(const std::string& id, Wait wait) {
   return get_at<model::Node>("/v1/node/" + http::percent_encode(id), {}, wait);
 }
 std::vector<model::Allocation> Client::node_allocations(const std::string& id) {
@@ -346,10 +346,10 @@ std::map<std::string, model::CheckResult> Client::allocation_checks(const std::s
 std::vector<model::Evaluation> Client::evaluations(const std::string& prefix) {
   return get<std::vector<model::Evaluation>>("/v1/evaluations", {{"prefix", prefix}});
 }
-At<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
+Indexed<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
   return get_at<model::Evaluation>("/v1/evaluation/" + http::percent_encode(id), {}, wait);
 }
-At<std::vector<wire::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
+Indexed<std::vector<wire::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
   return get_at<std::vector<wire::AllocationStub>>("/v1/evaluation/" + http::percent_encode(id) + "/allocations", {},
                                                    wait);
 }
@@ -392,7 +392,7 @@ std::vector<model::Cluster> Client::clusters() { return get<std::vector<model::C
 std::vector<model::Host> Client::hosts(const std::string& cluster) {
   return get<std::vector<model::Host>>("/v1/underway/hosts", {{"cluster", cluster}});
 }
-At<wire::Status> Client::status(const std::string& cluster, Wait wait) {
+Indexed<wire::Status> Client::status(const std::string& cluster, Wait wait) {
   return get_at<wire::Status>("/v1/underway/status", {{"cluster", cluster}}, wait);
 }
 

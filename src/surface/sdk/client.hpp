@@ -55,7 +55,7 @@ Address address_from_environment(const std::string& socket);
 
 /// A blocking read: what was read, and the index to wait for changes from.
 template <class T>
-struct At {
+struct Indexed {
   T value;
   model::Revision index = 0;
 };
@@ -205,7 +205,7 @@ class Client {
   // --- deployments
   std::vector<model::Deployment> deployments(const std::string& prefix = {});
   Page<model::Deployment> deployments(const ListQuery& query);
-  At<model::Deployment> deployment(const std::string& id, Wait wait = {});
+  Indexed<model::Deployment> deployment(const std::string& id, Wait wait = {});
   std::vector<wire::AllocationStub> deployment_allocations(const std::string& id);
   /// No groups: all of them.
   UpdatedDeployment promote_deployment(const std::string& id, const std::vector<std::string>& groups = {});
@@ -222,7 +222,7 @@ class Client {
   protocol::NodeMetadata node_metadata(const std::string& id);
   protocol::NodeMetadata apply_node_metadata(const std::string& id, const protocol::MetadataRequest& request);
   model::Node node(const std::string& id);
-  At<model::Node> node_at(const std::string& id, Wait wait);
+  Indexed<model::Node> node_at(const std::string& id, Wait wait);
   std::vector<model::Allocation> node_allocations(const std::string& id);
   void set_eligibility(const std::string& node_id, model::Eligibility eligibility);
   /// `drain` as decided by whoever asks: its deadline and wishes; nothing ends a drain, and `mark_eligible` then lets
@@ -252,8 +252,8 @@ class Client {
   std::int64_t count_evaluations(const std::string& filter);
   /// Those of `ids`, or those that `filter` wants. Returns how many.
   std::int64_t delete_evaluations(const std::vector<std::string>& ids, const std::string& filter);
-  At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
-  At<std::vector<wire::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
+  Indexed<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
+  Indexed<std::vector<wire::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
 
   /// As it is; with `nodes`, what each node has to say to one more allocation.
   wire::Explanation explain_job(const std::string& id, bool nodes = false);
@@ -273,11 +273,11 @@ class Client {
   void stop_cluster(const std::string& name);
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
-  At<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
+  Indexed<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
 
   // --- capsules
   std::vector<model::Capsule> capsules();
-  At<model::Capsule> capsule(const std::string& name, Wait wait = {});
+  Indexed<model::Capsule> capsule(const std::string& name, Wait wait = {});
   /// The move's id; empty for a rehearsal.
   std::string move_capsule(const std::string& name, const wire::MoveCapsule& request);
   /// What such a move would do to those who use it; the target is not looked at.
@@ -458,7 +458,7 @@ class Client {
   template <class T>
   Page<T> list(std::string_view path, const ListQuery& query, http::Query more = {});
   template <class T>
-  At<T> get_at(std::string_view path, http::Query query, Wait wait);
+  Indexed<T> get_at(std::string_view path, http::Query query, Wait wait);
   int run_session(std::string_view path, const ExecSession& session, http::Query query = {});
   void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece,
               const std::function<void(const http::Headers&)>& head = {});

@@ -17,9 +17,9 @@ std::vector<model::Capsule> Client::capsules() {
   return json::decode_text<std::vector<model::Capsule>>(send("GET", "/v1/underway/capsules").body, "answer");
 }
 
-At<model::Capsule> Client::capsule(const std::string& name, Wait wait) {
+Indexed<model::Capsule> Client::capsule(const std::string& name, Wait wait) {
   const auto response = send("GET", path_of(name), {}, {}, wait);
-  At<model::Capsule> at{json::decode_text<model::Capsule>(response.body, "answer"), 0};
+  Indexed<model::Capsule> at{json::decode_text<model::Capsule>(response.body, "answer"), 0};
   if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   return at;
 }

@@ -96,34 +96,34 @@ image::ImageFile open_below(const Definition& definition, const BuildOptions& op
   return file;
 }
 
-void mount_layers(Ground& ground, const std::string& work, const std::string& lower) {
+void mount_layers(BaseTree& base, const std::string& work, const std::string& lower) {
   const auto add = [&] {
     os::make_directories(work + "/upper/data", 0755);
     os::make_directories(work + "/upper/work", 0700);
-    return os::Mount::overlay({lower}, work + "/upper/data", work + "/upper/work", ground.path);
+    return os::Mount::overlay({lower}, work + "/upper/data", work + "/upper/work", base.path);
   };
   try {
-    ground.mounts.push_back(add());
+    base.mounts.push_back(add());
   } catch (const Error&) {
     // The work directory lies on an overlay itself, where no upper directory can be: memory has to do.
-    ground.mounts.push_back(os::Mount::tmpfs(work + "/upper", "mode=700"));
-    ground.mounts.push_back(add());
+    base.mounts.push_back(os::Mount::tmpfs(work + "/upper", "mode=700"));
+    base.mounts.push_back(add());
   }
 }
 
-void from_image(const Definition& definition, const BuildOptions& options, const std::string& work, Ground& ground) {
+void from_image(const Definition& definition, const BuildOptions& options, const std::string& work, BaseTree& base) {
   if (!is_root())
     throw Error(Code::denied, "only root can build upon another image")
         .because("it is mounted for that")
         .advise("run it as root");
   const auto file = open_below(definition, options);
-  ground.below = file.manifest();
+  base.below = file.manifest();
   const std::string lower = work + "/lower";
   os::make_directories(lower);
   os::make_directories(work + "/upper");
-  ground.mounts.push_back(
+  base.mounts.push_back(
       os::Mount::make(fmt::format("/proc/self/fd/{}", file.file().get()), lower, "erofs", MS_RDONLY | MS_NODEV));
-  mount_layers(ground, work, lower);
+  mount_layers(base, work, lower);
 }
 
 }  // namespace
@@ -133,32 +133,32 @@ std::optional<std::int64_t> created_below(const Definition& definition) {
   return image::ImageFile::open(source_path(definition)).manifest().created / 1'000'000'000;
 }
 
-std::unique_ptr<Ground> make_ground(const Definition& definition, const BuildOptions& options, const std::string& work,
-                                    std::int64_t created) {
-  auto ground = std::make_unique<Ground>();
-  ground->path = work + "/root";
-  os::make_directories(ground->path, 0755);
+std::unique_ptr<BaseTree> make_base_tree(const Definition& definition, const BuildOptions& options,
+                                         const std::string& work, std::int64_t created) {
+  auto base = std::make_unique<BaseTree>();
+  base->path = work + "/root";
+  os::make_directories(base->path, 0755);
   switch (definition.from.base) {
     case Base::debian:
-      make_debian(definition, ground->path, created);
+      make_debian(definition, base->path, created);
       break;
     case Base::rpm:
-      ground->packages = make_rpm(definition, ground->path, created);
+      base->packages = make_rpm(definition, base->path, created);
       break;
     case Base::directory:
-      from_directory(definition, ground->path, created);
+      from_directory(definition, base->path, created);
       break;
     case Base::image:
-      from_image(definition, options, work, *ground);
+      from_image(definition, options, work, *base);
       break;
     case Base::oci:
-      from_oci(definition, options, work, ground->path);
+      from_oci(definition, options, work, base->path);
       break;
     case Base::tar:
-      from_tar(definition, options, ground->path);
+      from_tar(definition, options, base->path);
       break;
   }
-  return ground;
+  return base;
 }
 
 }  // namespace underway::imagebuild

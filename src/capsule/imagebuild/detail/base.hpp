@@ -8,7 +8,7 @@
 
 namespace underway::imagebuild {
 
-struct Ground {
+struct BaseTree {
   std::string path;
   /// Of `from image`: what the image below says of itself.
   std::optional<image::Manifest> below = {};
@@ -17,14 +17,14 @@ struct Ground {
   /// Keep the tree there; taken down from the last to the first.
   std::vector<os::Mount> mounts = {};
 
-  ~Ground() {
+  ~BaseTree() {
     while (!mounts.empty()) mounts.pop_back();
   }
 };
 
 /// Makes the tree at `<work>/root`. `created` is of those bases that say nothing of dates. Errors: see build().
-std::unique_ptr<Ground> make_ground(const Definition& definition, const BuildOptions& options, const std::string& work,
-                                    std::int64_t created);
+std::unique_ptr<BaseTree> make_base_tree(const Definition& definition, const BuildOptions& options,
+                                         const std::string& work, std::int64_t created);
 
 /// When the image that a definition is built upon was made; nothing for other bases.
 std::optional<std::int64_t> created_below(const Definition& definition);

@@ -188,8 +188,8 @@ std::vector<Backup> parse_backups(std::string_view text) {
     backup.at = unix_nanos(*at);
     std::vector<std::string> tags;
     if (const auto* found = object.if_contains("tags"); found != nullptr && found->is_array()) {
-      for (const auto& one : found->get_array()) {
-        if (one.is_string()) tags.emplace_back(one.get_string());
+      for (const auto& entry : found->get_array()) {
+        if (entry.is_string()) tags.emplace_back(entry.get_string());
       }
     }
     backup.image = tag(tags, "image");

@@ -37,12 +37,12 @@ TEST_F(ResticBackups, ComeBackAsTheyWere) {
   const auto first = words_of(overlay.upper());
   make_repository(repository_);
   make_repository(repository_);
-  const auto one = back_up(repository_, "default/c", overlay.upper(), snapshot(0));
-  EXPECT_GT(one.added_bytes, 10'000U);
+  const auto backup = back_up(repository_, "default/c", overlay.upper(), snapshot(0));
+  EXPECT_GT(backup.added_bytes, 10'000U);
   gardener.grow(10);
   const auto second = words_of(overlay.upper());
   const auto two = back_up(repository_, "default/c", overlay.upper(), snapshot(1));
-  EXPECT_LT(two.added_bytes, one.added_bytes + 2 * kMiB);
+  EXPECT_LT(two.added_bytes, backup.added_bytes + 2 * kMiB);
   const auto list = list_backups(repository_, "default/c");
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list[0].image, "sha256:0");

@@ -7,18 +7,18 @@
 
 namespace underway::ownership::detail {
 
-class Case;
+class Ownership;
 
 struct MovePhaseWork {
   MovePhaseRow row;
-  void (Case::*look)() = nullptr;                ///< whether it goes on, or cannot, by the tables and the clock alone
-  bool (Case::*done)(const Outcome&) = nullptr;  ///< the action was; true: with that the phase is over
+  void (Ownership::*look)() = nullptr;  ///< whether it goes on, or cannot, by the tables and the clock alone
+  bool (Ownership::*done)(const Outcome&) = nullptr;  ///< the action was; true: with that the phase is over
 };
 
 struct UpgradePhaseWork {
   UpgradePhaseRow row;
-  void (Case::*look)() = nullptr;
-  bool (Case::*done)(const UpgradeOutcome&) = nullptr;
+  void (Ownership::*look)() = nullptr;
+  bool (Ownership::*done)(const UpgradeOutcome&) = nullptr;
   std::string model::CapsuleUpgrade::* snapshot = nullptr;  ///< of restore: to which
 };
 

@@ -7,8 +7,8 @@
 #include "base/text.hpp"
 #include "link/connection.hpp"
 #include "node/kernel_runtime.hpp"
-#include "overlay/shelf.hpp"
-#include "ownership/node/detail/ears.hpp"
+#include "overlay/snapshot_store.hpp"
+#include "ownership/node/detail/change_listeners.hpp"
 #include "ownership/node/detail/held_saves.hpp"
 #include "ownership/node/detail/layer.hpp"
 #include "ownership/node/left_behind.hpp"
@@ -36,20 +36,23 @@ awaitable<std::invoke_result_t<Job&>> on_pool(async::Pool& pool, Job& job, Durat
 
 /// Nothing where nobody listens, or no more: then `ear` is let go, and it has to be looked at.
 template <class Ask>
-std::optional<std::invoke_result_t<Ask&, overlay::Listener&>> ask_ear(Ears& ears, const std::string& upper,
-                                                                      std::shared_ptr<Ear>& ear, Ask ask) {
-  if (!ear) return std::nullopt;
+std::optional<std::invoke_result_t<Ask&, overlay::Listener&>> ask_ear(ChangeListeners& change_listeners,
+                                                                      const std::string& upper,
+                                                                      std::shared_ptr<ChangeListener>& change_listener,
+                                                                      Ask ask) {
+  if (!change_listener) return std::nullopt;
   try {
-    return ask(ear->listener);
+    return ask(change_listener->listener);
   } catch (const Error& error) {
-    ears.give_up(upper, error);
-    ear.reset();
+    change_listeners.give_up(upper, error);
+    change_listener.reset();
     return std::nullopt;
   }
 }
 
-std::optional<std::uint64_t> hear(Ears& ears, const std::string& upper, std::shared_ptr<Ear>& ear) {
-  return ask_ear(ears, upper, ear, [](overlay::Listener& listener) { return listener.hear(); });
+std::optional<std::uint64_t> hear(ChangeListeners& change_listeners, const std::string& upper,
+                                  std::shared_ptr<ChangeListener>& change_listener) {
+  return ask_ear(change_listeners, upper, change_listener, [](overlay::Listener& listener) { return listener.hear(); });
 }
 
 }  // namespace
@@ -98,7 +101,7 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     overlay::Mounted mounted;
     bool running;
     std::optional<run::Run> ended;  ///< the run that wrote it, if it has ended
-    std::shared_ptr<Ear> ear;
+    std::shared_ptr<ChangeListener> change_listener;
     Seen seen;
     std::unique_ptr<HeldSaves> saves;
     Duration held{0};
@@ -124,15 +127,15 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     how.label = std::to_string(request.capsule.epoch);
     const auto upper = source->mounted.upper();
     if (request.consistent && running) {
-      source->ear = ears_->at(upper);
+      source->change_listener = change_listeners_->at(upper);
       source->saves = HeldSaves::find(request.capsule, *run);
     }
     // When nobody writes any more, so that what is in this copy does not call for the next.
     const auto listen = [this, at = source.get(), upper] {
-      const auto heard = hear(*ears_, upper, at->ear);
+      const auto heard = hear(*change_listeners_, upper, at->change_listener);
       at->seen = {};
       if (!heard) return;
-      at->seen.ear = at->ear->id;
+      at->seen.change_listener = at->change_listener->id;
       at->seen.heard = *heard;
     };
     // What is copied is read from memory. To write out the disk that a directory shares with the host takes long on a
@@ -219,7 +222,7 @@ awaitable<bool> listen(int one, int other, Duration limit) {
 /// may wait until the server wants it. Whoever asks has enough when he breaks it off.
 awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stream> stream) {
   const auto seen = Seen::parse(request.seen);
-  std::shared_ptr<Ear> ear;
+  std::shared_ptr<ChangeListener> change_listener;
   std::unique_ptr<HeldSaves> saves;
   auto find = [&] {
     const auto run = run::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
@@ -228,24 +231,25 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
     auto mounted = open(options_, request.capsule);
     auto upper = mounted.upper();
     mounted.release();
-    ear = ears_->at(upper);
+    change_listener = change_listeners_->at(upper);
     return upper;
   };
   const auto upper = co_await async::on_pool(context_->pool, find);
   // What another ear has counted says nothing: then the first look counts.
-  const bool same_ear = ear && ear->id == seen.ear;
+  const bool same_ear = change_listener && change_listener->id == seen.change_listener;
   auto heard = seen.heard;
   // Whoever hears no more has heard nothing: it is looked at instead.
-  const auto hear_now = [&] { return hear(*ears_, upper, ear).value_or(heard); };
-  if (ear && !same_ear) heard = co_await async::on_pool(context_->pool, hear_now);
+  const auto hear_now = [&] { return hear(*change_listeners_, upper, change_listener).value_or(heard); };
+  if (change_listener && !same_ear) heard = co_await async::on_pool(context_->pool, hear_now);
   const auto asked = std::chrono::steady_clock::now();
   const auto rested = asked + request.rest;
   const auto ripe = same_ear ? asked + request.every : asked;
   const auto pause = [&] {
-    return ear ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
+    return change_listener ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
   };
   const auto look = [&] {
-    const auto found = ask_ear(*ears_, upper, ear, [](overlay::Listener& listener) { return listener.look(); });
+    const auto found = ask_ear(*change_listeners_, upper, change_listener,
+                               [](overlay::Listener& listener) { return listener.look(); });
     return found ? *found : overlay::Listener::Found{heard, overlay::look_at(upper)};
   };
   auto told = asked, next_look = std::min(ripe, asked + options_.tell_every);
@@ -258,14 +262,14 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
       continue;
     }
     // To ask costs a change of threads, so it is done only where there is an answer.
-    if (ear && listening && co_await async::on_pool(context_->pool, hear_now) != heard) {
+    if (change_listener && listening && co_await async::on_pool(context_->pool, hear_now) != heard) {
       // What belongs together comes within moments, and one copy is enough for it.
       co_await async::sleep_for(options_.gather);
       break;
     }
     const auto before = std::chrono::steady_clock::now();
-    listening =
-        before < next_look && co_await listen(ear ? ear->listener.events().get() : -1, waiting, next_look - before);
+    listening = before < next_look && co_await listen(change_listener ? change_listener->listener.events().get() : -1,
+                                                      waiting, next_look - before);
     if (listening) continue;
     const auto begun = std::chrono::steady_clock::now();
     const auto found = co_await async::on_pool(context_->pool, look);
@@ -298,7 +302,7 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
     const bool aside = run && put_aside(options_, *run, layer_of(options_, request.capsule).directory);
     auto target = std::make_unique<Target>(Target{open(options_, request.capsule), nullptr, run.has_value()});
     const std::string copy = copy_of(target->mounted);
-    ears_->forget(target->mounted.upper());
+    change_listeners_->forget(target->mounted.upper());
     // What it wrote when it was here is the beginning: the way back sends differences only. Of what was put aside there
     // is nothing here, which would pass for a copy.
     if (run && !aside) {

@@ -59,9 +59,9 @@ bool has_copy(const NodeOptions& options, const run::Run& run, const overlay::Sp
 std::string find_aside(const NodeOptions& options, const run::Run& run, const std::string& directory) {
   if (says(other_of(directory) + kPutAside, run)) return other_of(directory);
   const os::Trash trash(options.trash);
-  for (const auto& one : trash.list()) {
-    if (one.what != what_of(run.ns, run.name)) continue;
-    auto found = trash.find(one.name);
+  for (const auto& item : trash.list()) {
+    if (item.what != what_of(run.ns, run.name)) continue;
+    auto found = trash.find(item.name);
     if (says(found + kPutAside, run)) return found;
   }
   return {};
@@ -130,8 +130,8 @@ void leave_aside(const std::string& directory) {
 void give_way(const NodeOptions& options, const CapsuleRequest& request) {
   if (options.trash.empty()) return;
   const os::Trash trash(options.trash);
-  for (const auto& one : trash.list()) {
-    if (one.what == what_of(request.ns, request.name)) trash.remove(one.name);
+  for (const auto& item : trash.list()) {
+    if (item.what == what_of(request.ns, request.name)) trash.remove(item.name);
   }
 }
 

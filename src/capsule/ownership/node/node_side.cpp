@@ -7,10 +7,10 @@
 #include "base/text.hpp"
 #include "link/connection.hpp"
 #include "os/file.hpp"
-#include "overlay/shelf.hpp"
 #include "overlay/snapshot/method.hpp"
+#include "overlay/snapshot_store.hpp"
 #include "ownership/capsules.hpp"
-#include "ownership/node/detail/ears.hpp"
+#include "ownership/node/detail/change_listeners.hpp"
 #include "ownership/node/detail/layer.hpp"
 #include "ownership/node/left_behind.hpp"
 #include "run/config/overlay_spec.hpp"
@@ -141,7 +141,8 @@ void install(const NodeOptions& options, const CapsuleRequest& request) {
   mounted.close();
 }
 
-NodeSide::NodeSide(NodeOptions options) : options_(std::move(options)), ears_(std::make_unique<Ears>()) {}
+NodeSide::NodeSide(NodeOptions options)
+    : options_(std::move(options)), change_listeners_(std::make_unique<ChangeListeners>()) {}
 NodeSide::~NodeSide() = default;
 
 awaitable<void> NodeSide::start(node::ExtensionContext context) {

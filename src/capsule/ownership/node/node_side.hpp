@@ -36,7 +36,7 @@ struct NodeOptions {
 };
 
 namespace detail {
-class Ears;
+class ChangeListeners;
 }
 
 class NodeSide final : public node::Extension {
@@ -70,14 +70,15 @@ class NodeSide final : public node::Extension {
   NodeOptions options_;
   std::optional<node::ExtensionContext> context_;
   std::optional<async::TaskGroup> tasks_;
-  std::unique_ptr<detail::Ears> ears_;
+  std::unique_ptr<detail::ChangeListeners> change_listeners_;
   std::map<std::string, std::shared_ptr<Steps>> steps_;            ///< that run, by allocation, task and moment
   std::map<std::string, std::shared_ptr<OverlayQueue>> overlays_;  ///< by capsule
 };
 
 /// What keeps the capsule from running on this host besides its image, all of it; empty: nothing. Blocks.
 std::vector<std::string> obstacles(const NodeOptions& options, const CapsuleRequest& request);
-/// Holds all processes of a run up (true), and lets them go on. When we die meanwhile they go on with the next start.
+/// Holds all processes of a run up (true), and lets them go on. When the agent is killed while they are held, the next
+/// agent lets them go on when it starts.
 std::function<void(bool)> writers_of(const NodeOptions& options, const run::Run& run);
 /// Its copy becomes its overlay; where there is no copy that could be started from, what lies there stays, or comes
 /// back if it was put aside. Blocks.

@@ -2,7 +2,7 @@
 // nothing runs on it.
 #include "base/text.hpp"
 #include "link/connection.hpp"
-#include "overlay/shelf.hpp"
+#include "overlay/snapshot_store.hpp"
 #include "ownership/capsules.hpp"
 #include "ownership/node/node_side.hpp"
 #include "run/control.hpp"
@@ -21,10 +21,10 @@ void quiesce(const run::Run& run, bool on) {
 }
 
 /// Of a capsule that stands, nobody has to be brought to rest.
-overlay::Shelf shelf_of(const NodeOptions& options, const std::string& ns, const std::string& name,
-                        bool may_run = false) {
+overlay::SnapshotStore snapshot_store_of(const NodeOptions& options, const std::string& ns, const std::string& name,
+                                         bool may_run = false) {
   const auto run = run::find_run(options.capsules, ns, name);
-  overlay::ShelfOptions how;
+  overlay::SnapshotStoreOptions how;
   how.running = run && run->running();
   if (how.running && !may_run)
     throw Error(Code::conflict, fmt::format("capsule '{}' runs, and its overlay is to be worked on", name));
@@ -123,12 +123,12 @@ awaitable<SaveReply> NodeSide::save(SaveRequest request) {
   const std::string reason = moves ? fmt::format("{} {}", overlay::kBeforeMove, request.move.substr(0, 8))
                                    : fmt::format("{} {}", overlay::kBeforeUpgrade, request.upgrade.substr(0, 8));
   auto work = [options = options_, request, reason, moves] {
-    auto shelf = shelf_of(options, request.ns, request.name, moves);
-    for (const auto& one : shelf.list()) {
-      if (one.reason == reason) return SaveReply{one.id, one.at, one.image};
+    auto snapshot_store = snapshot_store_of(options, request.ns, request.name, moves);
+    for (const auto& snapshot : snapshot_store.list()) {
+      if (snapshot.reason == reason) return SaveReply{snapshot.id, snapshot.at, snapshot.image};
     }
-    const auto taken = shelf.take(reason);
-    if (moves) shelf.keep_last(overlay::kBeforeMove, kKeptOfMoves);
+    const auto taken = snapshot_store.take(reason);
+    if (moves) snapshot_store.keep_last(overlay::kBeforeMove, kKeptOfMoves);
     return SaveReply{taken.id, taken.at, taken.image};
   };
   co_return co_await on_overlay(request.ns + "/" + request.name, reason, std::move(work));
@@ -136,7 +136,7 @@ awaitable<SaveReply> NodeSide::save(SaveRequest request) {
 
 awaitable<SaveReply> NodeSide::restore(RestoreRequest request) {
   auto work = [options = options_, request] {
-    if (!request.snapshot.empty()) shelf_of(options, request.ns, request.name).go_back(request.snapshot);
+    if (!request.snapshot.empty()) snapshot_store_of(options, request.ns, request.name).go_back(request.snapshot);
     SaveReply reply;
     reply.snapshot = request.snapshot;
     if (const auto run = run::find_run(options.capsules, request.ns, request.name)) reply.running = run->digest;

@@ -23,7 +23,7 @@ TEST_F(GuardOfCapsules, AnAllocationWaitsForTheRecordAndIsNamedInIt) {
   const auto row = desk.only("svc");
   EXPECT_TRUE(guard.concerns(*row));
   EXPECT_EQ(guard.holds(desk.tables, *row), "the record of the capsule");
-  tend();
+  reconcile();
   EXPECT_EQ(guard.holds(desk.tables, *desk.only("svc")), std::nullopt);
   EXPECT_EQ(capsule().allocation, row->id);
   EXPECT_EQ(capsule().owner, row->node_id);
@@ -45,7 +45,7 @@ TEST_F(GuardOfCapsules, TwoJobsCannotBeOneCapsule) {
   model::Job other = capsule_job("other");
   other.groups[0].tasks[0].config.as_object()["name"] = "svc";
   desk.register_job(other);
-  tend();
+  reconcile();
   const auto why = guard.holds(desk.tables, *desk.only("other"));
   ASSERT_TRUE(why);
   EXPECT_NE(why->find("job 'svc'"), std::string::npos) << *why;
@@ -55,7 +55,7 @@ TEST_F(GuardOfCapsules, OnlyTheFirstOfSeveralStarts) {
   model::Job job = capsule_job();
   job.groups[0].count = 2;
   desk.register_job(job);
-  tend();
+  reconcile();
   int may = 0;
   for (const auto& row : desk.live("svc")) may += may_start(*row) ? 1 : 0;
   EXPECT_EQ(may, 1);

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "ownership/controller.hpp"
-#include "ownership/link_plane.hpp"
+#include "ownership/link_executor.hpp"
 #include "ownership/requests.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "server/testing/desk.hpp"
@@ -61,7 +61,7 @@ class ControllerTest : public ::testing::Test {
     options.link_patience = 2s;
     options.guard = std::make_shared<const CapsuleGuard>();
     server = std::make_unique<server::Server>(loop.executor(), store, clock, ids, options);
-    plane = std::make_unique<LinkPlane>(*server, loop.executor());
+    node_executor = std::make_unique<LinkExecutor>(*server, loop.executor());
     Controller::Options how;
     how.limits.lease = 100ms;
     how.limits.check = 5s;
@@ -69,7 +69,7 @@ class ControllerTest : public ::testing::Test {
     how.busy_patience = 300ms;
     how.retry_after = 20ms;
     how.fence_again = 50ms;
-    controller = std::make_unique<Controller>(*server, *plane, fence, loop.executor(), how);
+    controller = std::make_unique<Controller>(*server, *node_executor, fence, loop.executor(), how);
     server->start();
     controller->start();
   }
@@ -237,7 +237,7 @@ class ControllerTest : public ::testing::Test {
   SeededIds ids{5};
   FakeFence fence;
   std::unique_ptr<server::Server> server;
-  std::unique_ptr<LinkPlane> plane;
+  std::unique_ptr<LinkExecutor> node_executor;
   std::unique_ptr<Controller> controller;
   std::map<int, std::unique_ptr<FakeNode>> nodes;
   std::string obstacle;

@@ -43,7 +43,7 @@ TEST_F(ControllerTest, WhatTheTargetLacksEndsTheMoveAtOnce) {
   EXPECT_EQ(owner(), from);
   EXPECT_EQ(rounds, 0);
   try {
-    loop.run_until_done(controller->rehearse({"default", "svc", uuid(other()), false}));
+    loop.run_until_done(controller->check_move({"default", "svc", uuid(other()), false}));
     FAIL() << "the rehearsal finds the same";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::invalid);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "ownership/tend.hpp"
+#include "ownership/move_decisions.hpp"
 #include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
@@ -39,23 +39,23 @@ class CapsuleDesk : public ::testing::Test {
     }
   }
   /// As the controller does it: until nothing follows from it.
-  void tend() {
+  void reconcile() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return decide_tend(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return decide_reconciliation(t, limits, c); });
     }
   }
   model::Capsule capsule(const std::string& name = "svc") const { return get_capsule(desk.tables, "default", name); }
   /// Registers the job, and has its node report that it runs.
   int run(boost::json::object protect = {}) {
     desk.register_job(capsule_job("svc", std::move(protect)));
-    tend();
+    reconcile();
     run_at_home();
     return owner();
   }
   void run_at_home() {
     desk.update(capsule().owner, {report(capsule().allocation, ClientStatus::running, true)});
-    tend();
+    reconcile();
   }
   int owner() const { return std::stoi(capsule().owner.substr(0, 8)); }
   static int another_than(int node) { return node == 1 ? 2 : 1; }
@@ -75,11 +75,11 @@ class CapsuleDesk : public ::testing::Test {
   Todo todo() const { return todo_of(desk.tables, capsule(), limits, desk.clock.now()); }
   void silence(int node) {
     desk.down({uuid(node)});
-    tend();
+    reconcile();
   }
   void wait(Duration time) {
     desk.clock.advance(time);
-    tend();
+    reconcile();
   }
   template <class Do>
   static Error refusal(Do what) {

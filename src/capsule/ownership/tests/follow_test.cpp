@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "controller_desk.hpp"
-#include "ownership/node/detail/ears.hpp"
+#include "ownership/node/detail/change_listeners.hpp"
 
 namespace underway::ownership::testing {
 namespace {
@@ -128,26 +128,26 @@ TEST_F(FollowingBrieflyTest, HoweverDearACopyIsTheNextIsNotPutOffForLongerThanTh
   }
 }
 
-TEST(Ears, ListenAnewWhereAnotherLayerHasThePlace) {
+TEST(ChangeListeners, ListenAnewWhereAnotherLayerHasThePlace) {
   namespace fs = std::filesystem;
   std::string directory = "/tmp/underway-ears-XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   const auto upper = directory + "/upper";
   fs::create_directory(upper);
-  detail::Ears ears;
-  const auto before = ears.at(upper);
+  detail::ChangeListeners change_listeners;
+  const auto before = change_listeners.at(upper);
   ASSERT_TRUE(before);
-  EXPECT_EQ(ears.at(upper), before);
+  EXPECT_EQ(change_listeners.at(upper), before);
   fs::rename(upper, directory + "/old");
   fs::create_directory(upper);
-  const auto after = ears.at(upper);
+  const auto after = change_listeners.at(upper);
   ASSERT_TRUE(after);
   EXPECT_NE(after->id, before->id);
   const auto heard = after->listener.hear();
   fs::create_directory(upper + "/new");
   EXPECT_GT(after->listener.hear(), heard);
-  ears.give_up(upper, Error(Code::exhausted, "no watches are left"));
-  EXPECT_FALSE(ears.at(upper)) << "for a minute it is looked at";
+  change_listeners.give_up(upper, Error(Code::exhausted, "no watches are left"));
+  EXPECT_FALSE(change_listeners.at(upper)) << "for a minute it is looked at";
   fs::remove_all(directory);
 }
 

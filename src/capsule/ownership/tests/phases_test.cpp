@@ -8,12 +8,12 @@
 #include <set>
 
 #include "base/enumerators.hpp"
-#include "ownership/detail/case.hpp"
+#include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {
 namespace {
 
-using detail::Case;
+using detail::Ownership;
 using model::CapsuleMove;
 using model::CapsuleUpgrade;
 using model::MoveKind;
@@ -63,11 +63,11 @@ void check_table(const Works& works, Record record) {
 }
 
 TEST(Phases, OfAMoveHaveOneRowEach) {
-  check_table<MovePhase>(Case::move_phases(), CapsuleMove{.source_name = "sms1", .target_name = "sms2"});
+  check_table<MovePhase>(Ownership::move_phases(), CapsuleMove{.source_name = "sms1", .target_name = "sms2"});
 }
 
 TEST(Phases, OfAnUpgradeHaveOneRowEach) {
-  check_table<UpgradePhase>(Case::upgrade_phases(), CapsuleUpgrade{.node_name = "sms1", .to_image = "svc:2"});
+  check_table<UpgradePhase>(Ownership::upgrade_phases(), CapsuleUpgrade{.node_name = "sms1", .to_image = "svc:2"});
 }
 
 TEST(Phases, AreGoneThroughInTheOrderOfTheirKind) {
@@ -86,10 +86,10 @@ TEST(Phases, AreGoneThroughInTheOrderOfTheirKind) {
 
 TEST(Phases, LetNothingBeginWhileAnEndIsAwaitedOrTheOverlayIsAtWork) {
   std::set<std::string_view> moves, upgrades;
-  for (const auto& work : Case::move_phases()) {
+  for (const auto& work : Ownership::move_phases()) {
     if (work.row.held) moves.insert(name_of(work.row.phase));
   }
-  for (const auto& work : Case::upgrade_phases()) {
+  for (const auto& work : Ownership::upgrade_phases()) {
     if (work.row.held) upgrades.insert(name_of(work.row.phase));
   }
   EXPECT_THAT(moves, ElementsAre("roll_back", "stop", "transfer"));
@@ -102,7 +102,7 @@ TEST(Phases, SayWhereTheCapsuleIsAtHome) {
   EXPECT_EQ(home_of(capsule), "1");
   capsule.move = CapsuleMove{.source = "1", .target = "2"};
   std::set<std::string_view> away;
-  for (const auto& work : Case::move_phases()) {
+  for (const auto& work : Ownership::move_phases()) {
     capsule.move->phase = work.row.phase;
     if (home_of(capsule) == "2") away.insert(name_of(work.row.phase));
   }

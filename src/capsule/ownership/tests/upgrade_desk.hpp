@@ -37,7 +37,7 @@ class UpgradeDesk : public CapsuleDesk {
     desk.run([&](const auto& t, const auto& c) {
       return decide_upgrade_outcome(t, "default/svc", row.upgrade->id, row.upgrade->phase, outcome, limits, c);
     });
-    tend();
+    reconcile();
   }
   void failed(const std::string& error, bool final = false) { done({.error = error, .final = final}); }
   static UpgradeOutcome looked() { return {.looked = {"sha256:old", "sha256:old", "sha256:new"}}; }
@@ -61,7 +61,7 @@ class UpgradeDesk : public CapsuleDesk {
   }
   void ends(const std::string& allocation, ClientStatus how = ClientStatus::complete) {
     desk.update(capsule().owner, {report(allocation, how)});
-    tend();
+    reconcile();
   }
   void up_to_the_start() {
     ends(up_to_the_stop());

@@ -44,9 +44,9 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItIsReplacedByACopyFromBeforeWithTheOldI
   desk.run([&](const auto& t, const auto& c) {
     return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits, c);
   });
-  tend();
+  reconcile();
   CapsuleDesk::done();  // transferred
-  tend();
+  reconcile();
   EXPECT_EQ(owner(), to);
   EXPECT_FALSE(capsule().upgrade);
   EXPECT_TRUE(capsule().last_upgrade->rolled_back);
@@ -101,7 +101,7 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItAndComesBackGoesBack) {
   EXPECT_EQ(capsule().state, CapsuleState::failed);
   model::Node node = *desk.tables.find_node(uuid(from));
   desk.join(node);
-  tend();
+  reconcile();
   goes_back();
 }
 
@@ -148,7 +148,7 @@ TEST_F(UpgradeInTrouble, WhatDoesNotRunIsUpgradedWithoutItsStep) {
   begin();
   done(looked());
   desk.update(capsule().owner, {report(capsule().allocation, ClientStatus::failed)});
-  tend();
+  reconcile();
   done(rehearsed());
   EXPECT_EQ(phase(), UpgradePhase::snapshot);
 }

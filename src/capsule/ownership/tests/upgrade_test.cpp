@@ -97,7 +97,7 @@ TEST_F(Upgrade, AnImageThatDoesNotStartGivesWayToTheOldOne) {
   up_to_the_start();
   const std::string second = capsule().allocation;
   desk.update(capsule().owner, {report(second, ClientStatus::failed)});
-  tend();
+  reconcile();
   EXPECT_NE(capsule().upgrade->error.find("did not start"), std::string::npos);
   EXPECT_EQ(version(), 2) << "the old image is the newest version";
   for (const auto& row : desk.live("svc")) EXPECT_FALSE(may_start(*row)) << "the overlay is not restored yet";
@@ -215,7 +215,7 @@ TEST_F(Upgrade, AJobThatSomebodyChangesKeepsWhatHeWantsAndTheDataFromBefore) {
   auto other = capsule_job();
   other.groups[0].tasks[0].config.get_object()["image"] = "svc:3";
   desk.register_job(other);
-  tend();
+  reconcile();
   EXPECT_EQ(phase(), UpgradePhase::roll_back);
   EXPECT_EQ(asked(), "svc:3");
   ends(capsule().allocation);
@@ -231,7 +231,7 @@ TEST_F(Upgrade, AJobThatIsStoppedGetsItsDataBack) {
   up_to_the_start();
   run_at_home();
   desk.run(server::DeregisterJob{"default", "svc", false});
-  tend();
+  reconcile();
   ends(capsule().allocation);
   EXPECT_EQ(phase(), UpgradePhase::restore);
   done();
@@ -371,7 +371,7 @@ TEST_F(Upgrade, IsTakenBackOnlyWhereTheSnapshotIsAndWhileTheJobAsksForIt) {
   auto other = capsule_job();
   other.groups[0].tasks[0].config.get_object()["image"] = "svc:3";
   desk.register_job(other);
-  tend();
+  reconcile();
   const auto error = refusal([&] { begin({.back = true}); });
   EXPECT_EQ(error.code(), Code::conflict);
   EXPECT_NE(error.one_line().find("svc:3"), std::string::npos);

@@ -12,7 +12,7 @@
 
 #include "os/file.hpp"
 #include "os/mount.hpp"
-#include "overlay/shelf.hpp"
+#include "overlay/snapshot_store.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "tests/capsules.hpp"
 
@@ -97,8 +97,8 @@ class Greeter {
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         if (!os::wait_for(listening_.get(), POLLIN, 50)) continue;
-        const os::Fd one(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (one) os::write_all(one, "here\n", "a greeting");
+        const os::Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (connection) os::write_all(connection, "here\n", "a greeting");
       }
     });
   }
@@ -189,8 +189,9 @@ TEST_F(Rehearsals, TakeTheSnapshotThatTheyAreToldAndAnotherImage) {
   ASSERT_TRUE(eventually([&] { return shell(task, "cat /var/lib/state") == "one"; }));
   const auto snapshots = directory_ + "/capsules/default/web/snapshots";
   end(task);
-  overlay::Shelf shelf(directory_ + "/capsules/default/web", {.overlay = {}, .capsule = "default/web"});
-  const auto snapshot = shelf.take("by hand");
+  overlay::SnapshotStore snapshot_store(directory_ + "/capsules/default/web",
+                                        {.overlay = {}, .capsule = "default/web"});
+  const auto snapshot = snapshot_store.take("by hand");
   os::write_file(directory_ + "/capsules/default/web/overlay/upper/var/lib/state", "two\n");
   auto wanted = request(run, {{"look", "#!/bin/sh\ncat /etc/motd\n"}});
   // The service would write it again.

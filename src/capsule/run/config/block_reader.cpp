@@ -62,8 +62,8 @@ std::vector<BlockReader::Block> BlockReader::labelled(const boost::json::value& 
       if (const auto* object = single(body)) {
         blocks.push_back({std::string(label), *object});
       } else if (body.is_array()) {
-        for (const auto& one : body.as_array()) {
-          if (one.is_object()) blocks.push_back({std::string(label), one.as_object()});
+        for (const auto& element : body.as_array()) {
+          if (element.is_object()) blocks.push_back({std::string(label), element.as_object()});
         }
       }
     }

@@ -16,7 +16,7 @@
 #include "net/address.hpp"
 #include "os/capability.hpp"
 #include "overlay/overlay.hpp"
-#include "overlay/shelf.hpp"
+#include "overlay/snapshot_store.hpp"
 
 namespace underway::run {
 

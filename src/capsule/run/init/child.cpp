@@ -40,10 +40,10 @@ int groups_of(const passwd& user, gid_t (&groups)[kMaxGroups]) {
   groups[count++] = user.pw_gid;
   FILE* file = fopen("/etc/group", "re");
   while (file != nullptr && count < kMaxGroups) {
-    const group* one = fgetgrent(file);
-    if (one == nullptr) break;
-    for (char** member = one->gr_mem; *member != nullptr; ++member) {
-      if (strcmp(*member, user.pw_name) == 0 && one->gr_gid != user.pw_gid) groups[count++] = one->gr_gid;
+    const group* entry = fgetgrent(file);
+    if (entry == nullptr) break;
+    for (char** member = entry->gr_mem; *member != nullptr; ++member) {
+      if (strcmp(*member, user.pw_name) == 0 && entry->gr_gid != user.pw_gid) groups[count++] = entry->gr_gid;
       if (count == kMaxGroups) break;
     }
   }

@@ -83,8 +83,10 @@ class Batch {
       const ssize_t size = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
       if (size <= 0) break;
       auto left = static_cast<unsigned>(size);
-      for (auto* one = reinterpret_cast<nlmsghdr*>(answer); NLMSG_OK(one, left); one = NLMSG_NEXT(one, left)) {
-        if (one->nlmsg_type == NLMSG_ERROR && problem == 0) problem = -static_cast<nlmsgerr*>(NLMSG_DATA(one))->error;
+      for (auto* message = reinterpret_cast<nlmsghdr*>(answer); NLMSG_OK(message, left);
+           message = NLMSG_NEXT(message, left)) {
+        if (message->nlmsg_type == NLMSG_ERROR && problem == 0)
+          problem = -static_cast<nlmsgerr*>(NLMSG_DATA(message))->error;
       }
     }
     return problem;
@@ -143,9 +145,9 @@ class Batch {
     text(NFTA_EXPR_NAME, name);
     return {item, open(NFTA_EXPR_DATA)};
   }
-  void done(const Expression& one) {
-    close(one.data);
-    close(one.item);
+  void done(const Expression& expr) {
+    close(expr.data);
+    close(expr.item);
   }
   void value(int type, const void* data, size_t size) {
     const size_t at = open(type);
@@ -153,17 +155,17 @@ class Batch {
     close(at);
   }
   void meta(uint32_t key) {
-    const Expression one = expression("meta");
+    const Expression expr = expression("meta");
     number(NFTA_META_KEY, key);
     number(NFTA_META_DREG, NFT_REG_1);
-    done(one);
+    done(expr);
   }
   void compare(uint32_t how, const void* data, size_t size) {
-    const Expression one = expression("cmp");
+    const Expression expr = expression("cmp");
     number(NFTA_CMP_SREG, NFT_REG_1);
     number(NFTA_CMP_OP, how);
     value(NFTA_CMP_DATA, data, size);
-    done(one);
+    done(expr);
   }
   void flags(uint8_t mask) {
     const Expression load = expression("payload");
@@ -182,14 +184,14 @@ class Batch {
     done(mask_off);
   }
   void verdict(uint32_t code) {
-    const Expression one = expression("immediate");
+    const Expression expr = expression("immediate");
     number(NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
     const size_t data = open(NFTA_IMMEDIATE_DATA);
     const size_t inner = open(NFTA_DATA_VERDICT);
     number(NFTA_VERDICT_CODE, code);
     close(inner);
     close(data);
-    done(one);
+    done(expr);
   }
 
   const char* table_;
@@ -247,18 +249,18 @@ uint8_t listened[65536 / 8];
 bool is_listened(uint16_t port) { return (listened[port / 8] & 1U << port % 8) != 0; }
 
 /// With itself: by an address of its own, or the loopback's.
-bool is_inside(const inet_diag_msg& one) {
+bool is_inside(const inet_diag_msg& socket_info) {
   constexpr uint8_t kLoopback6[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  if (memcmp(one.id.idiag_src, one.id.idiag_dst, sizeof one.id.idiag_src) == 0) return true;
-  if (one.idiag_family == AF_INET) return (ntohl(one.id.idiag_dst[0]) >> 24) == 127;
-  return memcmp(one.id.idiag_dst, kLoopback6, sizeof kLoopback6) == 0;
+  if (memcmp(socket_info.id.idiag_src, socket_info.id.idiag_dst, sizeof socket_info.id.idiag_src) == 0) return true;
+  if (socket_info.idiag_family == AF_INET) return (ntohl(socket_info.id.idiag_dst[0]) >> 24) == 127;
+  return memcmp(socket_info.id.idiag_dst, kLoopback6, sizeof kLoopback6) == 0;
 }
 
-bool is_unanswered(const inet_diag_msg& one, const tcp_info* info) {
-  if (one.idiag_state != established || info == nullptr)
+bool is_unanswered(const inet_diag_msg& socket_info, const tcp_info* info) {
+  if (socket_info.idiag_state != established || info == nullptr)
     return true;  // it begins or ends, and what it said is on its way
   if (info->tcpi_bytes_sent == 0 && info->tcpi_bytes_received > kStreamBytes) return false;
-  if (one.idiag_rqueue != 0 || one.idiag_wqueue != 0) return true;
+  if (socket_info.idiag_rqueue != 0 || socket_info.idiag_wqueue != 0) return true;
   // The times are those since then, in steps of a few milliseconds.
   if (info->tcpi_bytes_received == 0 && info->tcpi_bytes_sent == 0) return info->tcpi_last_data_recv < kBeginMs;
   if (info->tcpi_last_data_recv == info->tcpi_last_data_sent) return info->tcpi_bytes_sent == 0;
@@ -286,11 +288,12 @@ void for_each_socket(int fd, uint8_t family, uint32_t states, Look&& look) {
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return;
     auto left = static_cast<unsigned>(size);
-    for (auto* one = reinterpret_cast<nlmsghdr*>(block); NLMSG_OK(one, left); one = NLMSG_NEXT(one, left)) {
-      if (one->nlmsg_type == NLMSG_DONE || one->nlmsg_type == NLMSG_ERROR) return;
-      const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(one));
+    for (auto* message = reinterpret_cast<nlmsghdr*>(block); NLMSG_OK(message, left);
+         message = NLMSG_NEXT(message, left)) {
+      if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return;
+      const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(message));
       auto* attribute = const_cast<rtattr*>(reinterpret_cast<const rtattr*>(found + 1));
-      auto more = static_cast<unsigned>(one->nlmsg_len - NLMSG_LENGTH(sizeof *found));
+      auto more = static_cast<unsigned>(message->nlmsg_len - NLMSG_LENGTH(sizeof *found));
       tcp_info info{};
       bool told = false;
       for (; RTA_OK(attribute, more); attribute = RTA_NEXT(attribute, more)) {
@@ -312,16 +315,17 @@ int count_unanswered() {
   memset(listened, 0, sizeof listened);
   int count = 0;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
-    for_each_socket(fd, family, 1U << listening, [](const inet_diag_msg& one, const tcp_info*) {
-      const uint16_t port = ntohs(one.id.idiag_sport);
+    for_each_socket(fd, family, 1U << listening, [](const inet_diag_msg& socket_info, const tcp_info*) {
+      const uint16_t port = ntohs(socket_info.id.idiag_sport);
       listened[port / 8] = static_cast<uint8_t>(listened[port / 8] | 1U << port % 8);
     });
   }
   constexpr uint32_t kUnderWay =
       1U << established | 1U << syn_received | 1U << fin_wait_1 | 1U << close_wait | 1U << last_ack | 1U << closing;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
-    for_each_socket(fd, family, kUnderWay, [&count](const inet_diag_msg& one, const tcp_info* info) {
-      if (is_listened(ntohs(one.id.idiag_sport)) && !is_inside(one) && is_unanswered(one, info)) ++count;
+    for_each_socket(fd, family, kUnderWay, [&count](const inet_diag_msg& socket_info, const tcp_info* info) {
+      if (is_listened(ntohs(socket_info.id.idiag_sport)) && !is_inside(socket_info) && is_unanswered(socket_info, info))
+        ++count;
     });
   }
   close(fd);

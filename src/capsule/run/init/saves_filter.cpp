@@ -54,13 +54,13 @@ class Program {
  public:
   Program() {
     load(offsetof(seccomp_data, arch));
-    for (const Numbers& one : kNumbers) add(one);
+    for (const Numbers& numbers : kNumbers) add(numbers);
     put(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   }
   sock_fprog get() { return {size_, code_}; }
 
  private:
-  void put(sock_filter one) { code_[size_++] = one; }
+  void put(sock_filter instruction) { code_[size_++] = instruction; }
   void load(uint32_t offset) { put(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
   void tell() { put(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
   void tell_if(int call) {
@@ -69,15 +69,15 @@ class Program {
     tell();
   }
   /// With the architecture in the accumulator; leaves it there for another one.
-  void add(const Numbers& one) {
+  void add(const Numbers& numbers) {
     const unsigned short skip = size_;
-    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one.architecture, 0, 0));
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers.architecture, 0, 0));
     load(offsetof(seccomp_data, nr));
     put(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kMask));
-    for (const int call : {one.fsync, one.fdatasync, one.syncfs}) tell_if(call);
-    for (const int call : one.others) tell_if(call);
+    for (const int call : {numbers.fsync, numbers.fdatasync, numbers.syncfs}) tell_if(call);
+    for (const int call : numbers.others) tell_if(call);
     // msync without MS_SYNC saves nothing.
-    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(one.msync), 0, 3));
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(numbers.msync), 0, 3));
     load(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));  // little-endian: the lower half comes first
     put(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MS_SYNC, 0, 1));
     tell();
@@ -99,8 +99,9 @@ int install_saves_filter() {
 }
 
 bool names_a_file(unsigned architecture, int call) {
-  for (const Numbers& one : kNumbers) {
-    if (one.architecture == architecture) return call == one.fsync || call == one.fdatasync || call == one.syncfs;
+  for (const Numbers& numbers : kNumbers) {
+    if (numbers.architecture == architecture)
+      return call == numbers.fsync || call == numbers.fdatasync || call == numbers.syncfs;
   }
   return false;
 }

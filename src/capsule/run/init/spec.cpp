@@ -113,10 +113,10 @@ bool parse_spec(char* text, Spec& spec) {
     }
   }
   for (int n = 0; n < spec.service_count; ++n) {
-    const ServiceSpec& one = spec.services[n];
-    if (one.command.count == 0) return false;
-    for (int m = 0; m < one.after.count; ++m) {
-      if (spec.find_service(one.after.items[m]) < 0) return false;
+    const ServiceSpec& candidate = spec.services[n];
+    if (candidate.command.count == 0) return false;
+    for (int m = 0; m < candidate.after.count; ++m) {
+      if (spec.find_service(candidate.after.items[m]) < 0) return false;
     }
   }
   for (int n = 0; n < spec.step_count; ++n) {

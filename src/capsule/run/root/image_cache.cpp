@@ -68,7 +68,7 @@ OpenImage ImageCache::open(const std::string& reference, const std::string& task
   {
     const std::scoped_lock lock(mutex_);
     const auto known =
-        std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return is_same(one.status, status); });
+        std::find_if(known_.begin(), known_.end(), [&](const auto& entry) { return is_same(entry.status, status); });
     if (known != known_.end() && known->image->digest() == file.digest()) {
       image::check_signatures(file, trusted, now);  // a key expires, or is revoked, while its images lie around
       known_.splice(known_.begin(), known_, known);

@@ -181,7 +181,7 @@ void Capsules::end(TaskHandle& task, int signal, seconds grace) {
   EXPECT_TRUE(task.wait(seconds{30}));
   task.destroy();
   const auto found =
-      std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& one) { return one.second.get() == &task; });
+      std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& running) { return running.second.get() == &task; });
   if (found != tasks_.end() && signal != SIGKILL) tasks_.erase(found);
 }
 

@@ -25,8 +25,8 @@ class Init : public Capsules {
     return boost::json::serialize(config);
   }
   static std::string state_of(const Status& status, const std::string& name) {
-    for (const auto& one : status.services) {
-      if (one.name == name) return one.state;
+    for (const auto& service : status.services) {
+      if (service.name == name) return service.state;
     }
     return "absent";
   }

@@ -152,7 +152,7 @@ TEST_P(Databases, HoldWhatWasCommittedBeforeASnapshotUnderWriters) {
                                     kClient)),
             "");
   write(task);
-  ASSERT_TRUE(eventually([&] { return std::ranges::all_of(committed(run), [](int one) { return one > 20; }); }));
+  ASSERT_TRUE(eventually([&] { return std::ranges::all_of(committed(run), [](int count) { return count > 20; }); }));
   Options options;
   options.rehearsal.driver = this->options();
   options.rehearsal.place = directory_ + "/rehearsals";
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(OfEveryKind, Databases,
                                            Kind{"ext4", R"("overlay": [{"kind": "ext4", "size": "512M"}])", false},
                                            Kind{"btrfs_quiesced", R"("overlay": [{"kind": "btrfs", "size": "512M"}])",
                                                 true}),
-                         [](const auto& one) { return std::string(one.param.name); });
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace underway::saving

@@ -59,38 +59,38 @@ class Protections : public testing::Test {
 TEST_F(Protections, WithoutAWordAreAStandbyAndSnapshotsAndNoBackup) {
   join(1);
   join(2);
-  const auto one = look(R"({"image": "ctl:1"})");
-  EXPECT_EQ(one.capsule, "ctl");
-  EXPECT_TRUE(one.standby);
-  EXPECT_EQ(one.standby_node, "") << "nobody is chosen before it runs";
-  EXPECT_EQ(one.others, 1);
-  EXPECT_EQ(one.copies_every, milliseconds(500));
-  EXPECT_EQ(one.loss, seconds(5));
-  EXPECT_EQ(one.rpo, minutes(5));
-  EXPECT_TRUE(one.snapshots_by_default);
-  EXPECT_EQ(one.snapshots_every, hours(24));
-  EXPECT_EQ(one.snapshots_kept.last, 2);
-  EXPECT_EQ(one.repository, "");
-  EXPECT_THAT(one.warnings, IsEmpty());
+  const auto protection = look(R"({"image": "ctl:1"})");
+  EXPECT_EQ(protection.capsule, "ctl");
+  EXPECT_TRUE(protection.standby);
+  EXPECT_EQ(protection.standby_node, "") << "nobody is chosen before it runs";
+  EXPECT_EQ(protection.others, 1);
+  EXPECT_EQ(protection.copies_every, milliseconds(500));
+  EXPECT_EQ(protection.loss, seconds(5));
+  EXPECT_EQ(protection.rpo, minutes(5));
+  EXPECT_TRUE(protection.snapshots_by_default);
+  EXPECT_EQ(protection.snapshots_every, hours(24));
+  EXPECT_EQ(protection.snapshots_kept.last, 2);
+  EXPECT_EQ(protection.repository, "");
+  EXPECT_THAT(protection.warnings, IsEmpty());
   EXPECT_EQ(look(R"({"image": "ctl:1", "overlay": [{"kind": "btrfs"}]})").snapshots_every, hours(1));
 }
 
 TEST_F(Protections, AreWhatTheJobSays) {
   join(1);
   join(2);
-  const auto one = look(R"({"image": "ctl:1", "protect": [{"every": "2s", "loss": "1m", "rpo": "1h"}],
+  const auto protection = look(R"({"image": "ctl:1", "protect": [{"every": "2s", "loss": "1m", "rpo": "1h"}],
       "snapshot": [{"every": "3h", "keep": [{"daily": 4}]}],
       "backup": [{"repository": "sftp:b@elsewhere:/r", "password_file": "/etc/p", "every": "24h", "drill_every": "168h"}]})");
-  EXPECT_EQ(one.copies_every, seconds(2));
-  EXPECT_EQ(one.loss, minutes(1));
-  EXPECT_EQ(one.rpo, hours(1));
-  EXPECT_FALSE(one.snapshots_by_default);
-  EXPECT_EQ(one.snapshots_every, hours(3));
-  EXPECT_EQ(one.snapshots_kept.daily, 4);
-  EXPECT_EQ(one.repository, "sftp:b@elsewhere:/r");
-  EXPECT_EQ(one.backups_every, hours(24));
-  EXPECT_EQ(one.drills_every, hours(168));
-  EXPECT_THAT(one.warnings, IsEmpty());
+  EXPECT_EQ(protection.copies_every, seconds(2));
+  EXPECT_EQ(protection.loss, minutes(1));
+  EXPECT_EQ(protection.rpo, hours(1));
+  EXPECT_FALSE(protection.snapshots_by_default);
+  EXPECT_EQ(protection.snapshots_every, hours(3));
+  EXPECT_EQ(protection.snapshots_kept.daily, 4);
+  EXPECT_EQ(protection.repository, "sftp:b@elsewhere:/r");
+  EXPECT_EQ(protection.backups_every, hours(24));
+  EXPECT_EQ(protection.drills_every, hours(168));
+  EXPECT_THAT(protection.warnings, IsEmpty());
 }
 
 TEST_F(Protections, AreMissedWhereThereAreNone) {
@@ -150,9 +150,9 @@ TEST_F(Protections, SnapshotsAreAsOftenAsItsNodeTells) {
   model::CapsuleSaving saved{.name = "ctl"};
   saved.snapshot.every = hours(1);
   keep(saved);
-  const auto one = look(R"({"image": "ctl:1", "overlay": [{"kind": "ext4"}]})");
-  EXPECT_EQ(one.snapshots_every, hours(1)) << "its disk clones files";
-  EXPECT_EQ(one.snapshots_kept.hourly, 24);
+  const auto protection = look(R"({"image": "ctl:1", "overlay": [{"kind": "ext4"}]})");
+  EXPECT_EQ(protection.snapshots_every, hours(1)) << "its disk clones files";
+  EXPECT_EQ(protection.snapshots_kept.hourly, 24);
   EXPECT_EQ(look(R"({"image": "ctl:1", "snapshot": [{"every": "3h"}]})").snapshots_every, hours(3));
 }
 

@@ -40,7 +40,7 @@ class Room16 : public testing::Test {
   }
   std::vector<std::string> taken() const {
     std::vector<std::string> ids;
-    for (const auto& one : saver().snapshots(web_).snapshots) ids.push_back(one.id);
+    for (const auto& snapshot : saver().snapshots(web_).snapshots) ids.push_back(snapshot.id);
     return ids;
   }
 

@@ -49,8 +49,8 @@ class Savers : public run::Capsules {
   }
   std::string snapshots_of(const std::string& name) const {
     std::string text;
-    for (const auto& one : overlay::list_snapshots(directory_ + "/capsules/default/" + name + "/snapshots"))
-      text += one.reason + "\n";
+    for (const auto& snapshot : overlay::list_snapshots(directory_ + "/capsules/default/" + name + "/snapshots"))
+      text += snapshot.reason + "\n";
     return text;
   }
   SystemClock clock_;

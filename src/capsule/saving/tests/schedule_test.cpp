@@ -96,7 +96,7 @@ TEST(Schedule, SaysWhatFailsAndWhatIsOverdue) {
 
 TEST(Schedule, TheNewestSnapshotNeverGivesWayAndOthersOneByOne) {
   const model::Snapshot first{.id = "1"}, second{.id = "2"}, third{.id = "3"};
-  const auto id = [](const std::optional<model::Snapshot>& one) { return one ? one->id : "none"; };
+  const auto id = [](const std::optional<model::Snapshot>& snapshot) { return snapshot ? snapshot->id : "none"; };
   EXPECT_EQ(id(gives_way({}, {}, kBegin)), "none");
   EXPECT_EQ(id(gives_way({third}, {}, kBegin)), "none") << "it is all there is";
   EXPECT_EQ(id(gives_way({first, second, third}, {}, kBegin)), "1");
@@ -116,7 +116,7 @@ TEST(Schedule, ACopyForOnceTakesNoOthersAway) {
         {.id = fmt::format("{}", n), .at = unix_nanos(at(hours(n))), .method = model::SnapshotMethod::clone});
   taken.back().method = model::SnapshotMethod::copy;
   EXPECT_THAT(superfluous(saving, taken), testing::IsEmpty());
-  for (auto& one : taken) one.method = model::SnapshotMethod::copy;
+  for (auto& snapshot : taken) snapshot.method = model::SnapshotMethod::copy;
   EXPECT_THAT(superfluous(saving, taken), testing::ElementsAre("0", "1"));
 }
 

@@ -31,9 +31,10 @@ std::vector<protocol::OrderedAllocation> Node::Impl::ordered() const {
   for (const auto& [id, runner] : runners_) {
     if (runner->dead() || runner->wanted_gone()) continue;
     const auto& allocation = runner->allocation();
-    protocol::OrderedAllocation& one = all.emplace_back();
-    one.allocation = {id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name};
-    if (const auto it = origins_.find(id); it != origins_.end()) one.origin = it->second;
+    protocol::OrderedAllocation& order = all.emplace_back();
+    order.allocation = {
+        id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name};
+    if (const auto it = origins_.find(id); it != origins_.end()) order.origin = it->second;
   }
   return all;
 }

@@ -3,8 +3,11 @@
 /// What an agent needs to find its allocations again after SIGKILL: two small files per allocation, replaced by rename,
 ///     <data_dir>/node/allocations/<id>/order.json   what the server wants: the allocation, its job, whether to start
 ///     <data_dir>/node/allocations/<id>/state.json   how far its tasks are, with their drivers' handles
-/// They survive the death of the agent; after a power failure the tasks are gone too, and the server sends orders anew,
-/// so neither is flushed to the disk: a write costs microseconds and may be done on the loop.
+/// Both are compact JSON, mode 0600: StoredOrder and AllocationState, with the names that their descriptions give
+/// (state_file.cpp). Fields that have their default are left out; one that is not known is passed over, so that an
+/// agent reads what an older or newer one wrote. They survive the death of the agent; after a power failure the tasks
+/// are gone too, and the server sends orders anew, so neither is flushed to the disk: a write costs microseconds and
+/// may be done on the loop.
 
 #include <optional>
 #include <string>

@@ -61,7 +61,7 @@ class Node::Impl : private Predecessors {
   AllocationRunner& get(const std::string& id) const;
   async::LoopPlan leftovers_loop();
   awaitable<void> wait_for_leavings();
-  awaitable<void> tend_leftovers();
+  awaitable<void> reap_leftovers();
 
   // template_sources.cpp
   void open_sources();

@@ -35,7 +35,7 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
   awaitable<void> discard(LaunchSpec spec) override;
   /// As driver::Driver.
-  awaitable<bool> tend_leftovers(bool end_them);
+  awaitable<bool> reap_leftovers(bool end_them);
 
  private:
   driver::Driver& get(const std::string& name) const;

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// One task of an allocation, from its directories to its last exit. A coroutine tells the story (run); requests from
-/// outside set flags and wake it. The record is written to disk, through `changed`, before a step that matters is
-/// taken. What it finds when it starts, its secrets, tokens and templates are objects of their own, which see it as a
+/// One task of an allocation, from its directories to its last exit. One coroutine, run(), goes through all of it in
+/// order; requests from outside set flags and wake it. The record is written to disk, through `changed`, before each
+/// step that an agent started later has to know of: before the driver is asked for an attempt, and once its end was
+/// seen. What it finds when it starts, its secrets, tokens and templates are objects of their own, which see it as a
 /// TaskSubject.
 
 #include <memory>

@@ -181,8 +181,9 @@ void FleetIndex::set_allocation(const model::Allocation* before, const model::Al
     if (holds) ++priorities_[priority_of(*after)];
   }
   if (held != holds && !quota_uses_.empty()) {
-    const model::Allocation& one = held ? *before : *after;
-    if (const auto it = quota_uses_.find(one.ns); it != quota_uses_.end()) it->second.add(use_of(one), held ? -1 : 1);
+    const model::Allocation& holder = held ? *before : *after;
+    if (const auto it = quota_uses_.find(holder.ns); it != quota_uses_.end())
+      it->second.add(use_of(holder), held ? -1 : 1);
   }
   // Most changes are reports from the node that move nothing.
   const auto same_port = [](const model::AllocatedPort& a, const model::AllocatedPort& b) {

@@ -41,8 +41,8 @@ void add_constraints(Ask& ask, const std::vector<model::Constraint>& constraints
 
 void add_affinities(Ask& ask, const std::vector<model::Affinity>& affinities) {
   for (const auto& affinity : affinities) {
-    Attraction one{{affinity.ltarget, affinity.operand, affinity.rtarget}, static_cast<double>(affinity.weight)};
-    (escapes_class(one.condition) ? ask.node_affinities : ask.class_affinities).push_back(std::move(one));
+    Attraction attraction{{affinity.ltarget, affinity.operand, affinity.rtarget}, static_cast<double>(affinity.weight)};
+    (escapes_class(attraction.condition) ? ask.node_affinities : ask.class_affinities).push_back(std::move(attraction));
   }
 }
 
@@ -50,10 +50,10 @@ void add_affinities(Ask& ask, const std::vector<model::Affinity>& affinities) {
 void normalise_affinities(Ask& ask) {
   double sum = 0;
   for (const auto* list : {&ask.class_affinities, &ask.node_affinities}) {
-    for (const auto& one : *list) sum += std::abs(one.weight);
+    for (const auto& entry : *list) sum += std::abs(entry.weight);
   }
   for (auto* list : {&ask.class_affinities, &ask.node_affinities}) {
-    for (auto& one : *list) one.weight /= sum;
+    for (auto& entry : *list) entry.weight /= sum;
   }
 }
 
@@ -138,11 +138,11 @@ std::string Ask::shape_key() const {
   }
   for (const auto* list : {&class_affinities, &node_affinities}) {
     key += '\x1e';
-    for (const auto& one : *list) {
-      add(one.condition.ltarget);
-      add(one.condition.operand);
-      add(one.condition.rtarget);
-      key.append(reinterpret_cast<const char*>(&one.weight), sizeof one.weight);
+    for (const auto& entry : *list) {
+      add(entry.condition.ltarget);
+      add(entry.condition.operand);
+      add(entry.condition.rtarget);
+      key.append(reinterpret_cast<const char*>(&entry.weight), sizeof entry.weight);
     }
   }
   key += '\x1e';
@@ -308,8 +308,8 @@ double fit_score(const Room& room, const Amount& amount, model::SchedulerAlgorit
 
 double attraction(const std::vector<Attraction>& affinities, const model::Node& node) {
   double sum = 0;
-  for (const auto& one : affinities) {
-    if (holds(one.condition, node)) sum += one.weight;
+  for (const auto& affinity : affinities) {
+    if (holds(affinity.condition, node)) sum += affinity.weight;
   }
   return sum;
 }

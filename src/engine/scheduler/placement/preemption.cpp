@@ -57,10 +57,10 @@ std::vector<Preemption::Candidate> Preemption::candidates_on(Slot slot) const {
     if (row->ns == job.ns && row->job_id == job.id) continue;
     if (row->job->priority + kPreemptionDistance > job.priority) continue;
     if (situation_.spared && situation_.spared(*row, job.priority)) continue;
-    Candidate& one = out.emplace_back(Candidate{row, amount_of(*row), row->job->priority});
-    one.holds = hold_of(*row) != nullptr;
+    Candidate& candidate = out.emplace_back(Candidate{row, amount_of(*row), row->job->priority});
+    candidate.holds = hold_of(*row) != nullptr;
     const auto* group = row->job->find_group(row->group);
-    if (group != nullptr) one.max_parallel = model::migrate_policy(*row->job, *group).max_parallel;
+    if (group != nullptr) candidate.max_parallel = model::migrate_policy(*row->job, *group).max_parallel;
   }
   return out;
 }
@@ -79,9 +79,9 @@ std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
     const auto address = fleet_.address_of_network(slot, port->host_network);
     if (!address) return std::nullopt;
     const std::string& ip = fleet_.node(slot).addresses[*address].first;
-    for (auto& one : candidates) {
-      const auto& ports = one.row->resources.ports;
-      one.holds_port |= std::any_of(ports.begin(), ports.end(), [&](const model::AllocatedPort& held) {
+    for (auto& candidate : candidates) {
+      const auto& ports = candidate.row->resources.ports;
+      candidate.holds_port |= std::any_of(ports.begin(), ports.end(), [&](const model::AllocatedPort& held) {
         return held.value == port->value && held.host_ip == ip;
       });
     }
@@ -102,10 +102,11 @@ std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
     std::size_t nearest = 0;
     double least = std::numeric_limits<double>::max();
     for (std::size_t i = 0; i < candidates.size() && candidates[i].priority == candidates[0].priority; ++i) {
-      const Candidate& one = candidates[i];
-      const std::int64_t beyond = preempted_of(*one.row) + 1 - one.max_parallel;
-      const bool penalised = one.max_parallel > 0 && beyond > 0;
-      const double far = distance(needed, one.size) + (penalised ? static_cast<double>(beyond) * kParallelPenalty : 0);
+      const Candidate& candidate = candidates[i];
+      const std::int64_t beyond = preempted_of(*candidate.row) + 1 - candidate.max_parallel;
+      const bool penalised = candidate.max_parallel > 0 && beyond > 0;
+      const double far =
+          distance(needed, candidate.size) + (penalised ? static_cast<double>(beyond) * kParallelPenalty : 0);
       if (far >= least) continue;
       least = far;
       nearest = i;
@@ -115,7 +116,7 @@ std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
   if (!ask.has_ports() && !ask.holds) return needed_of(std::move(chosen), available, ask.amount);
   while (!fits_without(slot, ask, chosen)) {
     const auto holds =
-        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& one) { return one.holds; });
+        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& candidate) { return candidate.holds; });
     if (!ask.holds || holds == candidates.end()) return std::nullopt;
     choose_one(static_cast<std::size_t>(holds - candidates.begin()));
   }
@@ -124,7 +125,7 @@ std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
 
 bool Preemption::fits_without(Slot slot, const Ask& ask, const std::vector<Candidate>& gone) const {
   const std::size_t mark = fleet_.mark();
-  for (const auto& one : gone) fleet_.give(*one.row);
+  for (const auto& victim : gone) fleet_.give(*victim.row);
   const bool enough = fits(fleet_, slot, ask);
   fleet_.rollback(mark);
   return enough;
@@ -146,13 +147,13 @@ Victims Preemption::needed_of(std::vector<Candidate> chosen, Amount available, c
 
 Victims Preemption::needed_on(Slot slot, const Ask& ask, std::vector<Candidate> chosen) const {
   for (std::size_t i = chosen.size(); i-- > 0;) {
-    Candidate one = std::move(chosen[i]);
+    Candidate candidate = std::move(chosen[i]);
     chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
     if (!fits_without(slot, ask, chosen))
-      chosen.insert(chosen.begin() + static_cast<std::ptrdiff_t>(i), std::move(one));
+      chosen.insert(chosen.begin() + static_cast<std::ptrdiff_t>(i), std::move(candidate));
   }
   Victims victims;
-  for (auto& one : chosen) victims.push_back(std::move(one.row));
+  for (auto& candidate : chosen) victims.push_back(std::move(candidate.row));
   return victims;
 }
 

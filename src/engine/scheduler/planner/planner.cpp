@@ -96,11 +96,11 @@ void Planner::stop(const Stop& stop, const std::string& next) {
   plan_.stopped.push_back(std::move(row));
 }
 
-void Planner::stop_and_free(const Stop& one) {
-  stop(one);
-  if (one.allocation->terminal()) return;
-  fleet_.give(*one.allocation);
-  if (quota_) quota_->give(*one.allocation);
+void Planner::stop_and_free(const Stop& ended) {
+  stop(ended);
+  if (ended.allocation->terminal()) return;
+  fleet_.give(*ended.allocation);
+  if (quota_) quota_->give(*ended.allocation);
   --live_;
 }
 

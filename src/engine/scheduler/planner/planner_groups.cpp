@@ -55,9 +55,9 @@ void Planner::take_note(const model::TaskGroup& group, const GroupPlan& plan) {
   for (const auto& allocation : plan.settled) note_return(allocation);
   GroupChanges& changes = plan_.groups[group.name];
   changes.ignore += plan.ignore + static_cast<std::int64_t>(plan.keep.size());
-  for (const auto& one : plan.stops) {
-    ++(one.lost ? changes.lost : changes.stop);
-    stop_and_free(one);
+  for (const auto& stop : plan.stops) {
+    ++(stop.lost ? changes.lost : changes.stop);
+    stop_and_free(stop);
   }
   for (const auto* list : {&plan.keep, &plan.outdated, &plan.migrating}) {
     for (const auto& allocation : *list) peers_.add(fleet_.find(allocation->node_id), group.name);

@@ -11,8 +11,8 @@ using model::Allocation;
 void Planner::take_canaries(GroupWork& work, std::vector<AllocationRow>& allocations) {
   const auto is_canary = [](const AllocationRow& allocation) { return allocation->health.canary; };
   if (std::none_of(allocations.begin(), allocations.end(), is_canary)) return;
-  const auto first =
-      allocations.begin() + put_first(allocations, [](const Allocation& one) { return !one.health.canary; });
+  const auto first = allocations.begin() +
+                     put_first(allocations, [](const Allocation& candidate) { return !candidate.health.canary; });
   std::vector<AllocationRow> own;
   for (auto it = first; it != allocations.end(); ++it) {
     const Allocation& canary = **it;
@@ -78,9 +78,9 @@ std::size_t Planner::may_replace(GroupWork& work) {
   auto& waiting = work.plan.waiting;
   std::move(work.plan.ended.begin(), work.plan.ended.end(), std::back_inserter(waiting));
   work.plan.ended.clear();
-  const auto is_new = [&](const Allocation& one) { return one.job_version == situation_.job->version; };
+  const auto is_new = [&](const Allocation& candidate) { return candidate.job_version == situation_.job->version; };
   const auto outdated = waiting.begin() + put_first(waiting, is_new);
-  const bool failing = std::any_of(waiting.begin(), outdated, [&](const auto& one) { return rollout_.owns(*one); });
+  const bool failing = std::any_of(waiting.begin(), outdated, [&](const auto& row) { return rollout_.owns(*row); });
   if (watched && failing) return 0;
   in_flight += outdated - waiting.begin();
   const auto most =
@@ -124,10 +124,10 @@ void Planner::place_canaries(GroupWork& work, Placer& placer) {
   CanaryNumbers numbers(work.canaries.keep, work.destructive);
   for (const auto& canary : work.canaries.waiting) numbers.use(canary->index());
   std::vector<Missing> missing;
-  for (const auto& one : work.canaries.missing) {
-    if (!one.previous) continue;
-    numbers.use(one.index);
-    missing.push_back(one);
+  for (const auto& wanted : work.canaries.missing) {
+    if (!wanted.previous) continue;
+    numbers.use(wanted.index);
+    missing.push_back(wanted);
   }
   for (const auto& canary : work.canaries.migrating) numbers.use(canary->index());
   const auto& there_are = work.canaries;
@@ -161,15 +161,15 @@ tables::Row<model::Job> Planner::earlier_version(const GroupWork& work, const Mi
 
 void Planner::fill_as_before(const GroupWork& work) {
   std::map<std::int64_t, std::pair<tables::Row<model::Job>, std::vector<Missing>>> versions;
-  for (const auto& one : work.plan.missing) {
-    const auto job = earlier_version(work, one);
+  for (const auto& wanted : work.plan.missing) {
+    const auto job = earlier_version(work, wanted);
     if (!job || job->find_group(work.group->name) == nullptr) {
       ++plan_.groups[work.group->name].ignore;
       continue;
     }
     auto& [row, missing] = versions[job->version];
     row = job;
-    missing.push_back(one);
+    missing.push_back(wanted);
   }
   for (const auto& [version, entry] : versions) {
     const auto& [job, missing] = entry;

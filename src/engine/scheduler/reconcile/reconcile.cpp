@@ -186,13 +186,13 @@ class GroupReconciler {
       return std::make_tuple(a.index, std::string_view(a.previous->id)) <
              std::make_tuple(b.index, std::string_view(b.previous->id));
     });
-    for (auto& one : replaceable_) {
+    for (auto& replaceable : replaceable_) {
       // A lost one that had already failed its number over to another allocation is not replaced twice.
-      if (room_ > 0 && one.index >= 0 && indexes_.insert(one.index).second) {
+      if (room_ > 0 && replaceable.index >= 0 && indexes_.insert(replaceable.index).second) {
         --room_;
-        plan_.missing.push_back(std::move(one));
-      } else if (one.previous_failed) {
-        plan_.stops.push_back({one.previous, kNotNeeded, false});
+        plan_.missing.push_back(std::move(replaceable));
+      } else if (replaceable.previous_failed) {
+        plan_.stops.push_back({replaceable.previous, kNotNeeded, false});
       }
     }
   }

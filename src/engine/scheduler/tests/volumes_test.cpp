@@ -43,9 +43,9 @@ TEST(Volumes, AreLentAsTheyWereMadeToBeUsed) {
       {"a sticky one", writer, {.source = "data", .sticky = true}, true},
       {"one of which nothing is said", {}, {.source = "data"}, false},
   };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.why);
-    EXPECT_EQ(has_volume(lending(make_node("a"), one.offered), one.request, 0, "default"), one.fits);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.why);
+    EXPECT_EQ(has_volume(lending(make_node("a"), test_case.offered), test_case.request, 0, "default"), test_case.fits);
   }
   const Node elsewhere = lending(make_node("a"), writer, "physics");
   EXPECT_FALSE(has_volume(elsewhere, {.source = "data"}, 0, "default"));

@@ -21,7 +21,7 @@ struct Server::Session {
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
   std::map<std::string, model::Revision> epochs;  ///< of those that the node has orders of, how far we have been
-  std::optional<trust::LinkIdentity> papers;      ///< what its certificate says
+  std::optional<trust::PeerIdentity> peer;        ///< what its certificate says
   DataFeed data;                                  ///< of its templates
   async::Event data_needs;                        ///< they have changed, or what they name has
   bool feeding = false;                           ///< send_data goes on: nodes without needs cost nothing
@@ -37,7 +37,7 @@ struct Server::Session {
 /// One connection of a node. The session is made by the node's first call; until then the connection has no name.
 struct Server::Linked {
   std::weak_ptr<link::Connection> connection;
-  std::optional<trust::LinkIdentity> papers;
+  std::optional<trust::PeerIdentity> peer;
   std::shared_ptr<Session> session;
 };
 

@@ -81,8 +81,8 @@ Decision<Registered> decide(const Tables& tables, const ScaleJob& request, const
     refuse_count(*current, *group, *request.count);
     refuse_while_rolling_out(tables, *current);
     Job wanted = *current;
-    for (auto& one : wanted.groups) {
-      if (one.name == request.group) one.count = *request.count;
+    for (auto& candidate : wanted.groups) {
+      if (candidate.name == request.group) candidate.count = *request.count;
     }
     std::optional<model::JobSubmission> submission;
     for (const auto& version : tables.job_versions(request.ns, request.id)) {

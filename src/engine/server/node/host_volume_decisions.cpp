@@ -125,8 +125,9 @@ HostVolume changed(const Tables& tables, const PutHostVolume& request) {
     for (const auto& [name, asked] : group->volumes) {
       if (model::volume_name(asked, std::max<std::int64_t>(0, used->index())) != old.name || asked.access_mode.empty())
         continue;
-      const bool kept = std::any_of(out.capabilities.begin(), out.capabilities.end(),
-                                    [&](const auto& one) { return one.access_mode == asked.access_mode; });
+      const bool kept = std::any_of(out.capabilities.begin(), out.capabilities.end(), [&](const auto& capability) {
+        return capability.access_mode == asked.access_mode;
+      });
       if (!kept)
         throw Error(Code::conflict,
                     fmt::format("access_mode '{}' of volume '{}' is in use", asked.access_mode, old.name))
@@ -164,8 +165,8 @@ std::vector<tables::Row<model::Allocation>> users_of(const Tables& tables, const
     // Stopped is not ended: its tasks may still write.
     if (group == nullptr || allocation->client_terminal() || allocation->ns != volume.ns) continue;
     const auto index = std::max<std::int64_t>(0, allocation->index());
-    if (std::any_of(group->volumes.begin(), group->volumes.end(), [&](const auto& one) {
-          return one.second.type == "host" && model::volume_name(one.second, index) == volume.name;
+    if (std::any_of(group->volumes.begin(), group->volumes.end(), [&](const auto& requested) {
+          return requested.second.type == "host" && model::volume_name(requested.second, index) == volume.name;
         }))
       users.push_back(allocation);
   }

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// Dynamic host volumes between the tables and the nodes. What is wanted is durable first; then the node is asked, in
-/// words that it may hear twice (node/volume/volume_messages.hpp); then its answer is durable. Whoever dies in between,
-/// the record says what is still to be done, and `loop` does it when the node is linked.
+/// Dynamic host volumes between the tables and the nodes. What is wanted is durable first; then the node is asked,
+/// which may be asked twice (node/volume/volume_messages.hpp); then its answer is durable. When the server or the node
+/// dies while a plugin makes a volume, the record still says that it is pending, and `loop` asks again when the node is
+/// linked.
 
 #include <set>
 

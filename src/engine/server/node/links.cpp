@@ -20,9 +20,9 @@ async::awaitable<void> ask_to_renew(std::shared_ptr<link::Connection> connection
 }  // namespace
 
 async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket,
-                                          std::optional<trust::LinkIdentity> papers) {
+                                          std::optional<trust::PeerIdentity> peer) {
   const auto linked = std::make_shared<Linked>();
-  linked->papers = std::move(papers);
+  linked->peer = std::move(peer);
   link::Handlers handlers;
   handlers.call = [this, linked](std::string method, boost::json::value body) -> async::awaitable<boost::json::value> {
     co_return co_await answer_node(*linked, std::move(method), std::move(body));
@@ -118,9 +118,9 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
   auto request = json::decode<protocol::RegisterRequest>(body);
   if (session && session->node_id != request.node.id)
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
-  if (linked.papers) {
-    check_identity(linked.papers->identity, request.node);
-    enter_cluster(linked.papers->identity, request.node);
+  if (linked.peer) {
+    check_identity(linked.peer->identity, request.node);
+    enter_cluster(linked.peer->identity, request.node);
   }
   const std::string name = request.node.name;
   EnrolNode enrol{std::move(request), epoch_};
@@ -130,7 +130,7 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
     session = std::make_shared<Session>(registered.id, connection, variables_, options_.root_by_raw_exec);
-    session->papers = linked.papers;
+    session->peer = linked.peer;
     auto& slot = links_->sessions[registered.id];
     if (slot) {  // the node came back before its old link was known to be dead
       slot->connection->abort();
@@ -152,20 +152,20 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
 
 /// What the new certificate says is what the old one said: a node cannot become another one by renewing.
 boost::json::value Server::renew_certificate(Session& session, const boost::json::value& body) {
-  if (!session.papers || session.papers->identity.node_id.empty() || !options_.certify)
+  if (!session.peer || session.peer->identity.node_id.empty() || !options_.certify)
     throw Error(Code::unsupported, "this link has no certificate of this server");
   const auto request = json::decode<trust::CertificateRequest>(body);
   const auto node = tables_.find_node(session.node_id);
-  const auto& identity = session.papers->identity;
+  const auto& identity = session.peer->identity;
   const auto made = options_.certify(identity, node ? node->name : session.node_id, request.request,
                                      lifetime_in_pool(tables_, node ? node->node_pool : identity.pool));
-  session.papers->until = crypto::describe_certificate(made.certificate).not_after;
+  session.peer->until = crypto::describe_certificate(made.certificate).not_after;
   return json::to_value(made);
 }
 
 void Server::ask_for_renewal() {
   for (const auto& [id, session] : links_->sessions) {
-    if (session->papers) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
+    if (session->peer) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "server/access/namespace_decisions.hpp"
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 
 namespace underway::server {
 
@@ -26,10 +26,10 @@ std::optional<protocol::AllocationsMessage> Orders::next(const tables::Tables& t
   message.full = std::exchange(first_, false);
   std::unordered_set<std::string> present;
   std::unordered_map<std::string, std::vector<std::string>> rights;
-  Answers answers(tables);
+  GateCache cache(tables);
   for (const auto& allocation : tables.allocations_on_node(node_id_)) {
     present.insert(allocation->id);
-    const Gate gate = gate_of(answers, dependents, *allocation);
+    const Gate gate = gate_of(cache, dependents, *allocation);
     auto [known, first_of_namespace] = rights.try_emplace(allocation->ns);
     if (first_of_namespace) known->second = rights_in(tables, allocation->ns);
     auto [it, fresh] = sent_.try_emplace(allocation->id);

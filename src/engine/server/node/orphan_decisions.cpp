@@ -12,10 +12,10 @@ std::vector<model::Orphan> find_orphans(const Tables& tables, const std::string&
                                         const std::vector<protocol::OrderedAllocation>& ordered,
                                         const std::map<std::string, model::Revision>& epochs) {
   std::vector<model::Orphan> out;
-  for (const auto& one : ordered) {
-    const auto known = tables.find_allocation(one.allocation.id);
-    if ((known && known->node_id == node_id) || protocol::is_in_history(one.origin, epochs)) continue;
-    out.push_back(one.allocation);
+  for (const auto& order : ordered) {
+    const auto known = tables.find_allocation(order.allocation.id);
+    if ((known && known->node_id == node_id) || protocol::is_in_history(order.origin, epochs)) continue;
+    out.push_back(order.allocation);
   }
   return out;
 }
@@ -83,9 +83,10 @@ using JobName = std::pair<std::string, std::string>;  ///< namespace, id
 void refuse_half_of_a_job(const Tables& tables, const FoundOrphans& found, const std::set<JobName>& jobs) {
   for (const auto& other : tables::records<model::Orphans>(tables)) {
     if (found.contains(other.node_id)) continue;
-    for (const auto& one : other.allocations) {
-      if (!jobs.contains({one.ns, one.job_id})) continue;
-      throw Error(Code::conflict, fmt::format("job '{}' has orphans on node '{}', too", one.job_id, other.node_name))
+    for (const auto& allocation : other.allocations) {
+      if (!jobs.contains({allocation.ns, allocation.job_id})) continue;
+      throw Error(Code::conflict,
+                  fmt::format("job '{}' has orphans on node '{}', too", allocation.job_id, other.node_name))
           .because("those of a job are kept together: what is not known would be replaced")
           .advise("underway node orphans -keep -all");
     }

@@ -38,11 +38,11 @@ void refuse_registration(const Tables& tables, bool is_management) {
       .advise("an operator sets it: underway operator scheduler set-config -reject-job-registration=false");
 }
 
-Beside unless_registration_is_disabled(bool is_management, Beside beside) {
-  return [is_management, beside = std::move(beside)](const Tables& tables, const Context& context,
-                                                     std::vector<Change>& changes) {
+CommitHook unless_registration_is_disabled(bool is_management, CommitHook hook) {
+  return [is_management, hook = std::move(hook)](const Tables& tables, const Context& context,
+                                                 std::vector<Change>& changes) {
     refuse_registration(tables, is_management);
-    if (beside) beside(tables, context, changes);
+    if (hook) hook(tables, context, changes);
   };
 }
 

@@ -3,7 +3,7 @@
 /// Decisions about what operators set for the whole cluster.
 
 #include "model/scheduler_configuration.hpp"
-#include "server/beside.hpp"
+#include "server/commit_hook.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {
@@ -37,7 +37,7 @@ inline constexpr const char* kRegistrationDisabled =
     "Job registration, dispatch, and scale are disabled by the scheduler configuration";
 /// Throws Error(denied): kRegistrationDisabled, when jobs are not to be registered by those who do not manage.
 void refuse_registration(const Tables&, bool is_management);
-/// `beside`, and refuse_registration before it.
-Beside unless_registration_is_disabled(bool is_management, Beside beside);
+/// `hook`, and refuse_registration before it.
+CommitHook unless_registration_is_disabled(bool is_management, CommitHook hook);
 
 }  // namespace underway::server

@@ -85,9 +85,9 @@ History check_state(const std::string& state_file, Living& living) {
     if (more && rows.size() < kRowsAtOnce) continue;
     try {
       tables::check_rows(rows);
-      for (const auto& one : rows) {
-        if (one.key == history_key) history = parse_history(json::parse(one.value));
-        living.erase(one.key);
+      for (const auto& put : rows) {
+        if (put.key == history_key) history = parse_history(json::parse(put.value));
+        living.erase(put.key);
       }
     } catch (const Error& error) {
       throw Error(Code::unsupported, "this version cannot read the snapshot").because(error.one_line());

@@ -8,9 +8,9 @@ namespace {
 using Reached = std::map<std::string, model::Revision>;
 
 protocol::OrderedAllocation ordered_in(const std::string& epoch, model::Revision revision = 1) {
-  protocol::OrderedAllocation one;
-  one.origin = {epoch, revision};
-  return one;
+  protocol::OrderedAllocation order;
+  order.origin = {epoch, revision};
+  return order;
 }
 
 class HistoryTest : public ::testing::Test {

@@ -25,7 +25,7 @@ void come_back(Desk& desk, int number, const std::vector<model::AllocationUpdate
 }
 
 /// What the server does when something about a disconnected node changed.
-void tend(Desk& desk, const std::string& node_id) { desk.run(GiveNodesUp{{node_id}}); }
+void reconcile(Desk& desk, const std::string& node_id) { desk.run(GiveNodesUp{{node_id}}); }
 
 void collect_losses(Desk& desk) { desk.run(Collect{Retention{}}); }
 
@@ -82,7 +82,7 @@ TEST(Loss, OfADayRestartsNothingThatIsRight) {
   for (int hour = 0; hour < 30; ++hour) {
     desk.clock.advance(hours(1));
     desk.schedule();
-    tend(desk, uuid(1));
+    reconcile(desk, uuid(1));
     collect_losses(desk);
   }
   ASSERT_TRUE(desk.tables.find_node(uuid(1)));
@@ -111,7 +111,7 @@ TEST(Loss, OfAServiceThatMovedMeanwhileStopsTheOneThatCameBackLate) {
   desk.schedule();
   const auto second = desk.only("web");
   EXPECT_EQ(second->node_id, uuid(2));
-  tend(desk, uuid(1));
+  reconcile(desk, uuid(1));
   EXPECT_EQ(desk.tables.find_node(uuid(1))->status, NodeStatus::down) << "nothing there is counted with";
   come_back(desk, 1, {report(first, ClientStatus::running, true)});
   EXPECT_EQ(desk.only("web")->id, second->id);
@@ -213,7 +213,7 @@ TEST(Loss, EndsTheWaitForWhatWasToStopThere) {
   desk.down({uuid(1)});
   desk.run(DeregisterJob{"default", "web", false});
   EXPECT_FALSE(desk.tables.find_allocation(id)->client_terminal());
-  tend(desk, uuid(1));
+  reconcile(desk, uuid(1));
   EXPECT_EQ(desk.tables.find_node(uuid(1))->status, NodeStatus::down);
   EXPECT_EQ(desk.tables.find_allocation(id)->client_status, ClientStatus::lost);
   EXPECT_EQ(desk.tables.find_job("default", "web")->status, model::JobStatus::dead);

@@ -101,7 +101,7 @@ TEST_F(RequestTest, WhatIsKeptBesideARequestIsInItsCommitAndInItsPreview) {
 }
 
 TEST_F(RequestTest, WhatIsKeptBesideMayRefuseAll) {
-  const Beside refuses = [](const Tables&, const Context&, std::vector<Change>& changes) {
+  const CommitHook refuses = [](const Tables&, const Context&, std::vector<Change>& changes) {
     EXPECT_FALSE(changes.empty()) << "it sees what the request would change";
     throw Error(Code::denied, "not now");
   };

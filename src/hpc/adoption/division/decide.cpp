@@ -25,7 +25,9 @@ Sum sum_of(const std::vector<const traffic::ServiceFlow*>& flows) {
   return sum;
 }
 
-std::string count(std::int64_t n, std::string_view one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+std::string count(std::int64_t n, std::string_view singular) {
+  return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
+}
 
 Answer by_override(const Gathered& g, const Surroundings&) {
   if (g.override_by == nullptr || !g.override_by->verdict) return std::nullopt;

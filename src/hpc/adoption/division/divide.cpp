@@ -91,7 +91,7 @@ void warn_of_overrides(const Overrides& overrides, const Gathering& gathering, s
 }  // namespace
 
 Division divide(const traffic::Traffic& traffic, const std::vector<inspection::HostSurvey>& hosts,
-                const Overrides& overrides, const ServiceBook& book) {
+                const Overrides& overrides, const ServiceCatalog& catalog) {
   const inspection::HostSurvey merged = merge(hosts);
   const inspection::HostSurvey* host = hosts.empty() ? nullptr : &merged;
   Surroundings around;
@@ -100,7 +100,7 @@ Division divide(const traffic::Traffic& traffic, const std::vector<inspection::H
   around.lost = traffic.lost;
   around.span = Duration(std::max<std::int64_t>(traffic.last - traffic.first, 0));
 
-  Gathering gathering = gather(traffic, host, overrides, book);
+  Gathering gathering = gather(traffic, host, overrides, catalog);
   for (auto& [name, gathered] : gathering.services) decide(gathered, around);
   inherit(gathering);
   drop_machine_only(gathering);

@@ -5,7 +5,7 @@
 /// How it is reached is explained in docs/explanation/survey.md; the rules in their order are rules().
 
 #include "adoption/division/overrides.hpp"
-#include "adoption/division/service_book.hpp"
+#include "adoption/division/service_catalog.hpp"
 #include "inspection/host_survey.hpp"
 #include "traffic/traffic.hpp"
 
@@ -65,7 +65,7 @@ struct Division {
 /// `hosts`: what the machine says of itself; several are looks at the same machine at different times. None: what no
 /// packet shows is unknown, and a warning says so.
 Division divide(const traffic::Traffic& traffic, const std::vector<inspection::HostSurvey>& hosts,
-                const Overrides& overrides, const ServiceBook& book);
+                const Overrides& overrides, const ServiceCatalog& catalog);
 
 /// Several looks at one machine as one.
 inspection::HostSurvey merge(const std::vector<inspection::HostSurvey>& looks);

@@ -35,8 +35,8 @@ std::string title_of(std::string name) {
 class Gatherer {
  public:
   Gatherer(const traffic::Traffic& traffic, const inspection::HostSurvey* host, const Overrides& overrides,
-           const ServiceBook& book)
-      : traffic_(traffic), host_(host), overrides_(overrides), book_(book) {
+           const ServiceCatalog& catalog)
+      : traffic_(traffic), host_(host), overrides_(overrides), catalog_(catalog) {
     for (const auto& text : overrides.nodes.empty() ? traffic.local_networks : overrides.nodes)
       if (const auto network = net::parse_cidr(text)) networks_.push_back(network->network());
   }
@@ -71,7 +71,7 @@ class Gatherer {
     Gathered& gathered = out_.services[name];
     if (!gathered.service.name.empty()) return gathered;
     gathered.service.name = name;
-    gathered.known = ServiceBook::find(name);
+    gathered.known = ServiceCatalog::find(name);
     gathered.service.title = gathered.known != nullptr ? std::string(gathered.known->title) : title_of(name);
     gathered.override_by = overrides_.find(name);
     return gathered;
@@ -87,19 +87,19 @@ class Gatherer {
   const KnownService* known_by_hints(const traffic::ServiceFlow& flow) const {
     const KnownService* found = nullptr;
     for (const auto& hint : flow.hints) {
-      const auto* known = book_.find_hint(hint);
+      const auto* known = catalog_.find_hint(hint);
       if (known == nullptr) continue;
       if (found == nullptr || found->discretion == Discretion::provisioning) found = known;
     }
     return found;
   }
 
-  /// Whether a web server was asked for something that the book does not know, beside what it knows.
+  /// Whether a web server was asked for something that the catalog does not know, beside what it knows.
   bool asks_more(const traffic::ServiceFlow& flow) const {
     return flow.application == "http" && overrides_.find_door(traffic::door(flow)) == nullptr &&
            known_by_hints(flow) != nullptr &&
            std::any_of(flow.hints.begin(), flow.hints.end(),
-                       [&](const std::string& hint) { return book_.find_hint(hint) == nullptr; });
+                       [&](const std::string& hint) { return catalog_.find_hint(hint) == nullptr; });
   }
 
   /// Which service a flow is of, and whether more than its port says so.
@@ -111,11 +111,12 @@ class Gatherer {
     // A web server does many things; what was asked of it says more than its name.
     if (const auto* known = known_by_hints(flow)) return {std::string(known->name), true};
     if (program != nullptr)
-      if (const auto* known = book_.find_program(program->name, program->unit)) return {std::string(known->name), true};
-    if (const auto* known = book_.find_application(flow.application)) return {std::string(known->name), true};
+      if (const auto* known = catalog_.find_program(program->name, program->unit))
+        return {std::string(known->name), true};
+    if (const auto* known = catalog_.find_application(flow.application)) return {std::string(known->name), true};
     if (program != nullptr) return {program->name, true};
-    if (const auto* known = book_.find_door(where)) return {std::string(known->name), false};
-    if (auto name = book_.name_of_door(where); !name.empty()) return {std::move(name), false};
+    if (const auto* known = catalog_.find_door(where)) return {std::string(known->name), false};
+    if (auto name = catalog_.name_of_door(where); !name.empty()) return {std::move(name), false};
     if (!flow.application.empty() && flow.application != "http" && flow.application != "tls")
       return {flow.application, false};
     return {where, false};
@@ -137,8 +138,8 @@ class Gatherer {
     if (is_small_talk(flow)) return leave_out("machines that announce themselves", flow);
     const inspection::Program* program = flow.part == traffic::Part::opens ? nullptr : listener(flow);
     const bool to_a_group = flow.part == traffic::Part::hears;
-    const bool known_group = to_a_group && (book_.find_application(flow.application) != nullptr ||
-                                            book_.find_door(traffic::door(flow)) != nullptr);
+    const bool known_group = to_a_group && (catalog_.find_application(flow.application) != nullptr ||
+                                            catalog_.find_door(traffic::door(flow)) != nullptr);
     if (to_a_group && program == nullptr && (host_ != nullptr || !known_group))
       return leave_out("sent to a group, and no program of the machine listens", flow);
     const auto [name, sure] = name_of(flow, program);
@@ -170,7 +171,7 @@ class Gatherer {
     });
     if (placed) return;
     const auto* given = overrides_.find_program(program.name);
-    const auto* known = book_.find_program(program.name, program.unit);
+    const auto* known = catalog_.find_program(program.name, program.unit);
     const std::string name = given != nullptr   ? given->name
                              : known != nullptr ? std::string(known->name)
                                                 : program.name;
@@ -258,7 +259,7 @@ class Gatherer {
   const traffic::Traffic& traffic_;
   const inspection::HostSurvey* host_;
   const Overrides& overrides_;
-  const ServiceBook& book_;
+  const ServiceCatalog& catalog_;
   std::vector<net::Cidr> networks_;
   Gathering out_;
 };
@@ -266,8 +267,8 @@ class Gatherer {
 }  // namespace
 
 Gathering gather(const traffic::Traffic& traffic, const inspection::HostSurvey* host, const Overrides& overrides,
-                 const ServiceBook& book) {
-  return Gatherer(traffic, host, overrides, book).run();
+                 const ServiceCatalog& catalog) {
+  return Gatherer(traffic, host, overrides, catalog).run();
 }
 
 }  // namespace underway::adoption

@@ -11,7 +11,7 @@ namespace underway::adoption {
 /// A service while it is looked at.
 struct Gathered {
   Service service;
-  const KnownService* known = nullptr;  ///< of the book
+  const KnownService* known = nullptr;  ///< of the catalog
   const ServiceOverride* override_by = nullptr;
 
   std::vector<const traffic::ServiceFlow*> served;     ///< nodes open to the server
@@ -37,6 +37,6 @@ struct Gathering {
 
 /// `traffic`, `host`, `overrides` outlive the result. `host` may be null.
 Gathering gather(const traffic::Traffic& traffic, const inspection::HostSurvey* host, const Overrides& overrides,
-                 const ServiceBook& book);
+                 const ServiceCatalog& catalog);
 
 }  // namespace underway::adoption

@@ -90,7 +90,7 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
       quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G", seconds_to_stop(draft));
   out += networks_of(draft, place) + "\n";
   if (std::any_of(draft.programs.begin(), draft.programs.end(),
-                  [](const auto& one) { return one.name == "slurmctld"; }))
+                  [](const auto& program) { return program.name == "slurmctld"; }))
     out += comment("The controller finds its nodes by name: as its host does.", "        ") +
            "        dns {\n          host_file = true\n        }\n\n";
   for (const auto& service : draft.programs) out += service_block(service);

@@ -2,12 +2,12 @@
 #include <cstdlib>
 
 #include "adoption/division/overrides.hpp"
-#include "adoption/division/service_book.hpp"
+#include "adoption/division/service_catalog.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace underway;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  adoption::ServiceBook(text).name_of_door("tcp/22");
+  adoption::ServiceCatalog(text).name_of_door("tcp/22");
   hcl::Diagnostics diagnostics;
   const auto overrides = adoption::parse_overrides(text, "fuzz", diagnostics);
   if (diagnostics.has_errors() && diagnostics.render().empty()) std::abort();

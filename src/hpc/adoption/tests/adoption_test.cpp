@@ -133,7 +133,7 @@ class Adopt : public ::testing::Test {
 
   Adoption adopt(const traffic::Traffic& traffic = testing::paper_traffic(), AdoptionOptions options = {}) {
     const auto host = inspection::survey_host({.root = root_}, TimePoint{});
-    const auto division = divide(traffic, {host}, {}, ServiceBook{});
+    const auto division = divide(traffic, {host}, {}, ServiceCatalog{});
     return plan_adoption(host, inspection::read_site(root_), division, options);
   }
 
@@ -280,7 +280,7 @@ TEST_F(Adopt, WhatTheHostTellsIsFilledIn) {
 TEST_F(Adopt, InterfaceIsTheOneOfTheSurvey) {
   inspection::HostSurvey host = inspection::survey_host({.root = root_}, TimePoint{});
   host.interfaces = {{"prov.7", "", {"10.1.0.1/16"}}};
-  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceBook{});
+  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceCatalog{});
   const std::string step = slurm_step_of(plan_adoption(host, inspection::read_site(root_), division, {}));
   EXPECT_THAT(step, HasSubstr("echo 1 >/proc/sys/net/ipv4/conf/prov.7/promote_secondaries && ip address add "));
   EXPECT_THAT(step, HasSubstr("ip address del 10.1.0.1/16 dev prov.7"));
@@ -290,7 +290,7 @@ TEST_F(Adopt, InterfaceIsTheOneOfTheSurvey) {
 TEST_F(Adopt, DatabaseThatOthersNeedIsASiteMatter) {
   inspection::HostSurvey host = inspection::survey_host({.root = root_}, TimePoint{});
   host.programs.push_back(testing::program("httpd", "httpd.service", {}, {{"mariadbd", "connection", "socket"}}));
-  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceBook{});
+  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceCatalog{});
   EXPECT_THAT(join(plan_adoption(host, inspection::read_site(root_), division, {}).notes, "\n"),
               HasSubstr("httpd of the server needs mariadbd, which moves with Slurm"));
 }

@@ -16,7 +16,7 @@ using testing::paper_traffic;
 using ::testing::UnorderedElementsAre;
 
 Drafts paper_drafts(const inspection::HostSurvey& host = paper_host()) {
-  return draft_capsules(divide(paper_traffic(), {host}, {}, ServiceBook{}), host);
+  return draft_capsules(divide(paper_traffic(), {host}, {}, ServiceCatalog{}), host);
 }
 
 const CapsuleDraft* find(const Drafts& drafts, std::string_view name) {

@@ -20,7 +20,7 @@ std::vector<std::string> names_in_bed(const Division& division, bool critical) {
 
 TEST(DivisionOfTheBed, TableOneComesOutOfPackets) {
   const Division division =
-      divide(traffic::testing::bed_traffic(traffic::testing::make_bed()), {paper_host()}, {}, ServiceBook{});
+      divide(traffic::testing::bed_traffic(traffic::testing::make_bed()), {paper_host()}, {}, ServiceCatalog{});
   EXPECT_THAT(names_in_bed(division, false), UnorderedElementsAre("provisioning", "file-synchronisation", "ssh"));
   EXPECT_THAT(names_in_bed(division, true), UnorderedElementsAre("syslog", "nfs", "routing", "ganglia", "slurm", "mail",
                                                                  "ntp", "munge", "slurmdbd", "database"));
@@ -34,7 +34,8 @@ TEST(DivisionOfTheBed, TableOneComesOutOfPackets) {
 }
 
 TEST(DivisionOfTheBed, WithoutTheHostTheWireAloneDividesTheSame) {
-  const Division division = divide(traffic::testing::bed_traffic(traffic::testing::make_bed()), {}, {}, ServiceBook{});
+  const Division division =
+      divide(traffic::testing::bed_traffic(traffic::testing::make_bed()), {}, {}, ServiceCatalog{});
   EXPECT_THAT(names_in_bed(division, true),
               IsSupersetOf({"syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp"}));
   EXPECT_THAT(names_in_bed(division, false), IsSupersetOf({"provisioning", "file-synchronisation"}));

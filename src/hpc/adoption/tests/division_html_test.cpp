@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Division paper() { return divide(testing::paper_traffic(), {testing::paper_host()}, {}, ServiceBook{}); }
+Division paper() { return divide(testing::paper_traffic(), {testing::paper_host()}, {}, ServiceCatalog{}); }
 
 /// Every element that is opened is closed, in order; enough of XML for a page that we write ourselves.
 std::string unbalanced(const std::string& html) {

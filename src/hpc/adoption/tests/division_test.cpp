@@ -22,13 +22,13 @@ using testing::program;
 using ::testing::UnorderedElementsAre;
 
 Division divide_paper(const Overrides& overrides = {}) {
-  return divide(paper_traffic(), {paper_host()}, overrides, ServiceBook{});
+  return divide(paper_traffic(), {paper_host()}, overrides, ServiceCatalog{});
 }
 
-Division divide_one(const traffic::ServiceFlow& one, const std::vector<inspection::HostSurvey>& hosts = {}) {
+Division divide_one(const traffic::ServiceFlow& flow, const std::vector<inspection::HostSurvey>& hosts = {}) {
   traffic::Traffic traffic = paper_traffic();
-  traffic.flows = {one};
-  return divide(traffic, hosts, {}, ServiceBook{});
+  traffic.flows = {flow};
+  return divide(traffic, hosts, {}, ServiceCatalog{});
 }
 
 std::vector<std::string> names(const Division& division, bool critical) {
@@ -98,7 +98,7 @@ TEST(Division, EliminatesRatherThanMoves) {
 }
 
 TEST(Division, WithoutASurveyOfTheHostItSaysWhatIsMissing) {
-  const Division division = divide(paper_traffic(), {}, {}, ServiceBook{});
+  const Division division = divide(paper_traffic(), {}, {}, ServiceCatalog{});
   EXPECT_EQ(division.find("munge"), nullptr);
   EXPECT_THAT(division.warnings, Contains(HasSubstr("munge, the database")));
   EXPECT_THAT(names(division, true), IsSupersetOf({"syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp"}));
@@ -108,7 +108,7 @@ TEST(Division, WithoutASurveyOfTheHostItSaysWhatIsMissing) {
 TEST(Division, WhatNobodySpokeToIsUnknownAndTreatedAsCritical) {
   inspection::HostSurvey host = paper_host();
   host.programs.push_back(program("lmgrd", "", {{"tcp", "0.0.0.0", 27000}}));
-  const Division division = divide(paper_traffic(), {host}, {}, ServiceBook{});
+  const Division division = divide(paper_traffic(), {host}, {}, ServiceCatalog{});
   const Service& licences = *division.find("licences");
   EXPECT_EQ(licences.rule, "not-seen");
   EXPECT_EQ(licences.verdict, Verdict::unknown);
@@ -122,7 +122,7 @@ TEST(Division, ServiceThatIsEnabledAndDoesNotRunIsUnknownWithAllThatItNeeds) {
     p.pids.clear();
     p.listens.clear();
   }
-  const Division division = divide({}, {host}, {}, ServiceBook{});
+  const Division division = divide({}, {host}, {}, ServiceCatalog{});
   EXPECT_EQ(division.find("slurm")->verdict, Verdict::unknown);
   EXPECT_EQ(division.find("munge")->verdict, Verdict::unknown);
   EXPECT_EQ(division.find("munge")->rule, "inherits");
@@ -132,7 +132,7 @@ TEST(Division, ServiceThatIsEnabledAndDoesNotRunIsUnknownWithAllThatItNeeds) {
 TEST(Division, RouterThatNobodyUsedIsUnknown) {
   traffic::Traffic traffic = paper_traffic();
   std::erase_if(traffic.flows, [](const traffic::ServiceFlow& f) { return f.part == traffic::Part::routes; });
-  const Division division = divide(traffic, {paper_host()}, {}, ServiceBook{});
+  const Division division = divide(traffic, {paper_host()}, {}, ServiceCatalog{});
   EXPECT_EQ(division.find("routing")->rule, "not-seen");
   EXPECT_TRUE(division.find("routing")->critical);
 }
@@ -221,14 +221,14 @@ TEST(Division, UnnamedServiceKeepsItsDoorAndItsVerdict) {
   EXPECT_EQ(division.services[0].confidence, Confidence::medium);
   traffic::Traffic traffic = paper_traffic();
   traffic.flows = {flow(traffic::Protocol::tcp, 5999, traffic::Part::serves, traffic::Pattern::connection)};
-  EXPECT_EQ(divide(traffic, {}, {}, ServiceBook("cvsup\t\t5999/tcp\t# CVSup\n")).services.at(0).name, "cvsup");
+  EXPECT_EQ(divide(traffic, {}, {}, ServiceCatalog("cvsup\t\t5999/tcp\t# CVSup\n")).services.at(0).name, "cvsup");
 }
 
 TEST(Division, LossAndShortTrafficAreToldAndLowerTheConfidence) {
   traffic::Traffic traffic = paper_traffic();
   traffic.last = traffic.first + Duration(std::chrono::minutes(40)).count();
   traffic.lost = traffic.packets / 10;
-  const Division division = divide(traffic, {paper_host()}, {}, ServiceBook{});
+  const Division division = divide(traffic, {paper_host()}, {}, ServiceCatalog{});
   EXPECT_THAT(division.warnings, Contains(HasSubstr("covers 40m")));
   EXPECT_THAT(division.warnings, Contains(HasSubstr("missed 900000 packets")));
   EXPECT_EQ(division.find("ntp")->confidence, Confidence::medium);
@@ -243,7 +243,7 @@ TEST(Division, SeveralLooksAtOneMachineAddUp) {
 }
 
 TEST(Division, EmptySurveyIsDividedToo) {
-  const Division division = divide({}, {}, {}, ServiceBook{});
+  const Division division = divide({}, {}, {}, ServiceCatalog{});
   EXPECT_TRUE(division.services.empty());
   EXPECT_THAT(division.warnings, Contains(HasSubstr("there is no traffic")));
 }

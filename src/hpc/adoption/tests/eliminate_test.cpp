@@ -83,7 +83,7 @@ TEST(Eliminate, WhatTheSurveyAdvisesLeavesNoFlowBehind) {
   const auto was = traffic::read_traffic({before.journal()}, {});
   EXPECT_EQ(flows_at(was, 8649), 1);
   EXPECT_EQ(flows_at(was, 2049), 1);
-  const auto division = divide(was, {look(lab, nfs)}, {}, ServiceBook{});
+  const auto division = divide(was, {look(lab, nfs)}, {}, ServiceCatalog{});
   EXPECT_THAT(advice(division, "ganglia"), HasSubstr("what must be kept can go to syslog"));
   EXPECT_THAT(advice(division, "nfs"), HasSubstr("put it into the nodes' image"));
   EXPECT_THAT(advice(division, "nfs"), HasSubstr("there is no NFS to move"));
@@ -107,7 +107,7 @@ TEST(Eliminate, WhatTheSurveyAdvisesLeavesNoFlowBehind) {
   EXPECT_GE(is.last - is.first, std::chrono::nanoseconds(2s).count());
   for (const auto* application : {"ganglia", "nfs"}) EXPECT_EQ(flows_of(is, application), 0) << application;
   for (const std::int64_t port : {8649, 2049}) EXPECT_EQ(flows_at(is, port), 0) << port;
-  const auto left = divide(is, {}, {}, ServiceBook{});
+  const auto left = divide(is, {}, {}, ServiceCatalog{});
   EXPECT_EQ(left.find("ganglia"), nullptr);
   EXPECT_EQ(left.find("nfs"), nullptr);
   EXPECT_NE(left.find("syslog"), nullptr) << "which has the figures now";

@@ -19,16 +19,16 @@ namespace {
 
 std::string digest_text(std::string_view bytes) { return hex(crypto::sha256(bytes)); }
 
-std::shared_ptr<const TemplateWorld> make_world(const tables::Tables& tables, const std::string& cluster,
-                                                const std::string& server_name) {
-  TemplateWorld::Inputs inputs;
+std::shared_ptr<const TemplateContext> make_template_context(const tables::Tables& tables, const std::string& cluster,
+                                                             const std::string& server_name) {
+  TemplateContext::Inputs inputs;
   for (const auto& node : tables.nodes()) {
     if (node->cluster == cluster) inputs.nodes.push_back(node);
   }
   inputs.cluster = tables.find_cluster(cluster);
   if (!cluster.empty()) inputs.hosts = tables.hosts(cluster);
   inputs.server_name = server_name;
-  return std::make_shared<const TemplateWorld>(inputs);
+  return std::make_shared<const TemplateContext>(inputs);
 }
 
 /// Not for secrets, and not against forgers: FNV-1a over everything, with the lengths.
@@ -73,8 +73,8 @@ Snapshot::Snapshot(const tables::Tables& tables, const server::Keyring& keyring,
   for (const auto& node : tables.nodes()) nodes_.emplace(node->id, node);
   for (const auto& file : files_) {
     masters_.emplace(model::file_key(file.cluster, file.name), read(tables, keyring, file));
-    if (file.templating != FileTemplate::none && !worlds_.contains(file.cluster))
-      worlds_.emplace(file.cluster, make_world(tables, file.cluster, server_name));
+    if (file.templating != FileTemplate::none && !template_contexts_.contains(file.cluster))
+      template_contexts_.emplace(file.cluster, make_template_context(tables, file.cluster, server_name));
   }
 }
 
@@ -153,7 +153,7 @@ void Snapshot::add_rendered(const FileDeclaration& file, const Master& master, c
     }
     return std::nullopt;
   };
-  for (auto& rendered : worlds_.at(file.cluster)->render(file, *master.text, target, include).files) {
+  for (auto& rendered : template_contexts_.at(file.cluster)->render(file, *master.text, target, include).files) {
     auto entry = entry_of(file);
     if (!rendered.name.empty()) entry.path = beside(file.where(), rendered.name);
     if (!rendered.link.empty()) {

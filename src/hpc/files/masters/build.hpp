@@ -84,7 +84,8 @@ class Snapshot {
   std::vector<model::FileDeclaration> files_;
   std::map<std::string, Master> masters_;  ///< by file_key
   std::map<std::string, std::shared_ptr<const model::Node>> nodes_;
-  std::map<std::string, std::shared_ptr<const TemplateWorld>> worlds_;  ///< by cluster, where there are templates
+  std::map<std::string, std::shared_ptr<const TemplateContext>>
+      template_contexts_;  ///< by cluster, where there are templates
 };
 
 /// What a secret's bytes are sealed for: they open nowhere else.

@@ -19,7 +19,7 @@ constexpr std::size_t kLentAtOnce = 256U << 10;
 os::Fd open_master(const std::string& root, const std::string& path) {
   if (const auto wrong = model::file_path_problem(path); !wrong.empty()) throw Error(Code::invalid, wrong);
   const NodeTarget target(root);
-  auto fd = Ground(target).open_regular(path);
+  auto fd = TargetTree(target).open_regular(path);
   if (!fd) throw Error(Code::not_found, fmt::format("'{}' does not exist", path));
   return std::move(*fd);
 }

@@ -148,11 +148,11 @@ awaitable<void> FileService::refresh(const Tables& tables) {
   };
   auto wanted = co_await async::on_pool(pool_, build);
   std::set<std::string> concerned;
-  for (const auto& [id, one] : wanted) {
-    if (told_[id] != one.digest) concerned.insert(id);
+  for (const auto& [id, target] : wanted) {
+    if (told_[id] != target.digest) concerned.insert(id);
   }
   // Who has nothing any more is told so, and so are those whose capsules may be concerned.
-  for (const auto& [id, one] : wanted_) {
+  for (const auto& [id, target] : wanted_) {
     if (!wanted.contains(id)) concerned.insert(id);
   }
   const auto* now = co_await server_.read();

@@ -401,7 +401,7 @@ Rendered take_apart(std::string_view text) {
 
 }  // namespace
 
-TemplateWorld::TemplateWorld(const Inputs& inputs) {
+TemplateContext::TemplateContext(const Inputs& inputs) {
   const model::Cluster* cluster = inputs.cluster.get();
   List all;
   auto sorted = inputs.nodes;
@@ -437,7 +437,7 @@ TemplateWorld::TemplateWorld(const Inputs& inputs) {
   add_services(common_);
 }
 
-Value TemplateWorld::data_for(const model::FileDeclaration& file, const Target& target) const {
+Value TemplateContext::data_for(const model::FileDeclaration& file, const Target& target) const {
   Map data = common_;
   Map own;
   if (const auto it = nodes_.find(target.node_id); it != nodes_.end()) own = it->second;
@@ -455,8 +455,8 @@ Value TemplateWorld::data_for(const model::FileDeclaration& file, const Target& 
   return structure("overlay.TemplateStruct", std::move(data));
 }
 
-Rendered TemplateWorld::render(const model::FileDeclaration& file, const std::string& text, const Target& target,
-                               const Include& include) const {
+Rendered TemplateContext::render(const model::FileDeclaration& file, const std::string& text, const Target& target,
+                                 const Include& include) const {
   gotemplate::Inputs inputs;
   inputs.data = data_for(file, target);
   inputs.include = include;

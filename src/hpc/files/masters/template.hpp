@@ -26,7 +26,7 @@ struct Rendered {
 };
 
 /// What templates of a cluster see of it, made once for all targets.
-class TemplateWorld {
+class TemplateContext {
  public:
   struct Inputs {
     std::vector<std::shared_ptr<const model::Node>> nodes;  ///< of the cluster
@@ -34,7 +34,7 @@ class TemplateWorld {
     std::vector<std::shared_ptr<const model::Host>> hosts;  ///< of the cluster
     std::string server_name;
   };
-  explicit TemplateWorld(const Inputs& inputs);
+  explicit TemplateContext(const Inputs& inputs);
 
   /// The bytes of another master by its name or path, or nothing.
   using Include = std::function<std::optional<std::string>(const std::string&)>;

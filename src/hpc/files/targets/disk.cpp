@@ -91,12 +91,12 @@ Stamp stamp_of(const struct stat& status, std::string digest) {
           std::move(digest)};
 }
 
-Ground::Ground(const FileTarget& target)
+TargetTree::TargetTree(const FileTarget& target)
     : target_(target), root_(target.root()), mounts_(os::parse_mountinfo(target.mounts())) {}
 
 /// `path` up to `end` is what `name` below `from` is.
-os::Fd Ground::step(const os::Fd& from, const std::string& name, const std::string& path, std::size_t end,
-                    bool make) const {
+os::Fd TargetTree::step(const os::Fd& from, const std::string& name, const std::string& path, std::size_t end,
+                        bool make) const {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   os::Fd next(::openat(from.get(), name.c_str(), kFlags));
   if (next) return next;
@@ -119,7 +119,7 @@ os::Fd Ground::step(const os::Fd& from, const std::string& name, const std::stri
       .advise(fmt::format("declare the file by its real path, '{}'", real));
 }
 
-std::optional<Ground::Place> Ground::find(const std::string& path) const {
+std::optional<TargetTree::Place> TargetTree::find(const std::string& path) const {
   Place place{root_.duplicate(), {}};
   std::size_t begin = 1;
   for (auto slash = path.find('/', begin); slash != std::string::npos; slash = path.find('/', begin)) {
@@ -131,7 +131,7 @@ std::optional<Ground::Place> Ground::find(const std::string& path) const {
   return place;
 }
 
-Ground::Place Ground::open(const std::string& path) const {
+TargetTree::Place TargetTree::open(const std::string& path) const {
   Place place{root_.duplicate(), {}};
   std::size_t begin = 1;
   for (auto slash = path.find('/', begin); slash != std::string::npos; slash = path.find('/', begin)) {
@@ -144,7 +144,7 @@ Ground::Place Ground::open(const std::string& path) const {
 
 // --- looking ---
 
-Observed Ground::observe(const ManifestEntry& entry, const Stamp* known) const {
+Observed TargetTree::observe(const ManifestEntry& entry, const Stamp* known) const {
   Observed out;
   const auto place = find(entry.path);
   if (!place) return out;
@@ -179,7 +179,7 @@ Observed Ground::observe(const ManifestEntry& entry, const Stamp* known) const {
   return out;
 }
 
-Look Ground::look(const ManifestEntry& entry, const Stamp* known) const {
+Look TargetTree::look(const ManifestEntry& entry, const Stamp* known) const {
   Look out;
   try {
     out.ids = ids_of(entry);
@@ -191,7 +191,7 @@ Look Ground::look(const ManifestEntry& entry, const Stamp* known) const {
   return out;
 }
 
-std::optional<Stamp> Ground::stamp(const ManifestEntry& entry) const {
+std::optional<Stamp> TargetTree::stamp(const ManifestEntry& entry) const {
   if (entry.type != FileType::file) return std::nullopt;
   const auto place = find(entry.path);
   struct stat st{};
@@ -200,7 +200,7 @@ std::optional<Stamp> Ground::stamp(const ManifestEntry& entry) const {
   return stamp_of(st, entry.digest);
 }
 
-std::optional<os::Fd> Ground::open_regular(const std::string& path) const {
+std::optional<os::Fd> TargetTree::open_regular(const std::string& path) const {
   const auto place = find(path);
   if (!place) return std::nullopt;
   os::Fd fd(::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -212,7 +212,7 @@ std::optional<os::Fd> Ground::open_regular(const std::string& path) const {
   return fd;
 }
 
-std::optional<std::string> Ground::read(const std::string& path, std::size_t limit) const {
+std::optional<std::string> TargetTree::read(const std::string& path, std::size_t limit) const {
   const auto fd = open_regular(path);
   if (!fd) return std::nullopt;
   return os::read_all(*fd, limit, "'" + path + "'");
@@ -220,7 +220,7 @@ std::optional<std::string> Ground::read(const std::string& path, std::size_t lim
 
 // --- names ---
 
-void Ground::read_names() const {
+void TargetTree::read_names() const {
   if (names_read_) return;
   names_read_ = true;
   users_.clear();
@@ -238,7 +238,7 @@ void Ground::read_names() const {
   take("/etc/group", groups_);
 }
 
-Ids Ground::ids_of(const ManifestEntry& entry) const {
+Ids TargetTree::ids_of(const ManifestEntry& entry) const {
   read_names();
   Ids ids{parse_number<std::uint32_t>(entry.owner), parse_number<std::uint32_t>(entry.group)};
   if (const auto it = users_.find(entry.owner); it != users_.end()) ids.uid = it->second;
@@ -257,7 +257,7 @@ Ids Ground::ids_of(const ManifestEntry& entry) const {
   return ids;
 }
 
-std::pair<std::int64_t, std::int64_t> Ground::owners(const ManifestEntry& entry) const {
+std::pair<std::int64_t, std::int64_t> TargetTree::owners(const ManifestEntry& entry) const {
   const Ids ids = ids_of(entry);
   if (!ids.uid || !ids.gid)
     throw Error(Code::denied, fmt::format("'{}' is not written", entry.path))
@@ -267,13 +267,13 @@ std::pair<std::int64_t, std::int64_t> Ground::owners(const ManifestEntry& entry)
   return {*ids.uid, *ids.gid};
 }
 
-std::string Ground::user_name(std::int64_t uid) const {
+std::string TargetTree::user_name(std::int64_t uid) const {
   read_names();
   const auto it = std::ranges::find_if(users_, [&](const auto& entry) { return entry.second == uid; });
   return it == users_.end() ? std::to_string(uid) : it->first;
 }
 
-std::string Ground::group_name(std::int64_t gid) const {
+std::string TargetTree::group_name(std::int64_t gid) const {
   read_names();
   const auto it = std::ranges::find_if(groups_, [&](const auto& entry) { return entry.second == gid; });
   return it == groups_.end() ? std::to_string(gid) : it->first;
@@ -283,7 +283,7 @@ std::string Ground::group_name(std::int64_t gid) const {
 
 /// rename(2) onto a mount point fails with EBUSY in its own mount namespace; from another one it succeeds and detaches
 /// the mount without a word (mount_namespaces(7)).
-void Ground::refuse_mounts(const std::string& path) const {
+void TargetTree::refuse_mounts(const std::string& path) const {
   const auto it = std::ranges::find_if(mounts_, [&](const os::MountPoint& mount) { return mount.target == path; });
   if (it == mounts_.end()) return;
   throw Error(Code::conflict, fmt::format("'{}' is not written", path))
@@ -293,7 +293,7 @@ void Ground::refuse_mounts(const std::string& path) const {
       .advise("mount its directory instead, or put an overlay over it");
 }
 
-void Ground::set_metadata(const os::Fd& fd, const ManifestEntry& entry) const {
+void TargetTree::set_metadata(const os::Fd& fd, const ManifestEntry& entry) const {
   const auto [uid, gid] = owners(entry);
   const auto fail = [&](std::string_view what) {
     return errno_error(errno, fmt::format("cannot set the {} of '{}'", what, entry.path));
@@ -307,7 +307,7 @@ void Ground::set_metadata(const os::Fd& fd, const ManifestEntry& entry) const {
   if (::fchmod(fd.get(), static_cast<mode_t>(entry.mode)) != 0) throw fail("mode " + mode_text(entry.mode));
 }
 
-void Ground::put_file(const ManifestEntry& entry, const os::Fd& bytes) const {
+void TargetTree::put_file(const ManifestEntry& entry, const os::Fd& bytes) const {
   const Place place = open(entry.path);
   Temporary temporary(place.directory, temporary_name(place.name));
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -323,7 +323,7 @@ void Ground::put_file(const ManifestEntry& entry, const os::Fd& bytes) const {
   flush_directory(place.directory, entry.path);
 }
 
-void Ground::put_link(const ManifestEntry& entry) const {
+void TargetTree::put_link(const ManifestEntry& entry) const {
   const Place place = open(entry.path);
   const auto [uid, gid] = owners(entry);
   Temporary temporary(place.directory, temporary_name(place.name));
@@ -335,7 +335,7 @@ void Ground::put_link(const ManifestEntry& entry) const {
   flush_directory(place.directory, entry.path);
 }
 
-void Ground::put_directory(const ManifestEntry& entry) const {
+void TargetTree::put_directory(const ManifestEntry& entry) const {
   const Place place = open(entry.path);
   struct stat st{};
   const bool there = ::fstatat(place.directory.get(), place.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -349,7 +349,7 @@ void Ground::put_directory(const ManifestEntry& entry) const {
   flush_directory(place.directory, entry.path);
 }
 
-void Ground::adjust(const ManifestEntry& entry) const {
+void TargetTree::adjust(const ManifestEntry& entry) const {
   const Place place = open(entry.path);
   if (entry.type == FileType::symlink) return put_link(entry);
   const int kind = entry.type == FileType::directory ? O_DIRECTORY : 0;
@@ -360,7 +360,7 @@ void Ground::adjust(const ManifestEntry& entry) const {
   flush(fd, entry.path);
 }
 
-void Ground::remove(const ManifestEntry& entry) const {
+void TargetTree::remove(const ManifestEntry& entry) const {
   const auto place = find(entry.path);
   if (!place) return;
   struct stat st{};
@@ -380,7 +380,7 @@ void Ground::remove(const ManifestEntry& entry) const {
   flush_directory(place->directory, entry.path);
 }
 
-void Ground::make(const Change& change, const os::Fd& bytes) {
+void TargetTree::make(const Change& change, const os::Fd& bytes) {
   const auto& entry = change.entry;
   if (entry.type != FileType::directory) refuse_mounts(entry.path);
   if (change.action == Action::remove)

@@ -25,10 +25,10 @@ struct Stamp {
 Stamp stamp_of(const struct stat& status, std::string digest);
 
 /// One visit to a target's tree.
-class Ground {
+class TargetTree {
  public:
   /// Throws what keeps the tree from being opened.
-  explicit Ground(const FileTarget& target);
+  explicit TargetTree(const FileTarget& target);
 
   /// `known`: not read again when it still fits. Never throws Error: what is wrong is in the result.
   Look look(const ManifestEntry& entry, const Stamp* known = nullptr) const;

@@ -172,7 +172,7 @@ awaitable<void> FileExtension::follow(Followed& followed, std::shared_ptr<link::
     co_await carry_out(followed, std::move(round), std::move(contents), false, server);
     co_return;
   }
-  auto settle = [&] { rounds.settle(Ground(target), manifest, round.problems, context_->clock.now()); };
+  auto settle = [&] { rounds.settle(TargetTree(target), manifest, round.problems, context_->clock.now()); };
   co_await async::on_pool(pool, settle);
 }
 
@@ -301,21 +301,22 @@ awaitable<FoundFile> FileExtension::read(ReadRequest request) {
   const auto it = followed_.find(request.capsule);
   if (it == followed_.end() || !it->second.rounds) throw Error(Code::not_found, "nothing was synchronised here yet");
   const auto& entries = it->second.rounds->state().manifest.entries;
-  const auto entry = std::ranges::find_if(entries, [&](const auto& one) { return one.path == request.path; });
+  const auto entry =
+      std::ranges::find_if(entries, [&](const auto& candidate) { return candidate.path == request.path; });
   if (entry == entries.end()) throw Error(Code::not_found, fmt::format("'{}' is not synchronised here", request.path));
   if (entry->secret) throw Error(Code::denied, fmt::format("'{}' is secret", request.path));
   const auto target = it->second.target;
   const ManifestEntry wanted = *entry;
   auto look = [target, wanted] {
     FoundFile reply;
-    const Ground ground(*target);
-    const auto bytes = ground.read(wanted.path, model::kPieceBytes);
+    const TargetTree tree(*target);
+    const auto bytes = tree.read(wanted.path, model::kPieceBytes);
     if (!bytes) return reply;
     reply.exists = true;
     reply.data = base64_encode(*bytes);
-    const auto seen = ground.look(wanted).observed;
-    reply.owner = ground.user_name(seen.uid);
-    reply.group = ground.group_name(seen.gid);
+    const auto seen = tree.look(wanted).observed;
+    reply.owner = tree.user_name(seen.uid);
+    reply.group = tree.group_name(seen.gid);
     reply.mode = fmt::format("{:04o}", seen.mode);
     return reply;
   };

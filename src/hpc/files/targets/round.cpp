@@ -94,10 +94,10 @@ std::optional<Round> Rounds::unfinished() {
 }
 
 Plan Rounds::plan(const FileTarget& target, const Manifest& manifest) const {
-  const Ground ground(target);
+  const TargetTree tree(target);
   return make_plan(manifest, state_.applied, [&](const ManifestEntry& entry) {
     const auto stamp = state_.stamps.find(entry.path);
-    return ground.look(entry, stamp == state_.stamps.end() ? nullptr : &stamp->second);
+    return tree.look(entry, stamp == state_.stamps.end() ? nullptr : &stamp->second);
   });
 }
 
@@ -144,20 +144,20 @@ void Rounds::run_after(const Round& round, const FileTarget& target, Outcome& ou
 Outcome Rounds::carry_out(const Round& round, const FileTarget& target, TimePoint now) const {
   Outcome outcome;
   run_before(round, target, outcome, now);
-  Ground ground(target);
+  TargetTree tree(target);
   for (const auto& change : round.changes) {
     const auto& entry = change.entry;
     if (outcome.failed.contains(entry.path)) continue;
     try {
       // After a crash: what is so already was made by the agent that was killed.
       const bool removed = change.action == Action::remove;
-      const auto look = ground.look(entry);
+      const auto look = tree.look(entry);
       const bool done = removed ? look.observed.error.empty() && look.observed.presence == Presence::absent
                                 : differences(entry, look).empty();
       os::Fd bytes;
       if (!done && needs_bytes(change))
         bytes = os::open_file(round_file("bytes-" + entry.digest), O_RDONLY | O_NOFOLLOW);
-      if (!done) ground.make(change, bytes);
+      if (!done) tree.make(change, bytes);
       outcome.made.push_back(entry.path);
       outcome.events.push_back(
           {unix_nanos(now), entry.path, std::string(change.drift ? "corrected" : past(change.action)), change.why});
@@ -176,7 +176,7 @@ void Rounds::note_reload(std::size_t index) const {
 }
 
 /// What is true now, by path, and by which it is known again.
-void Rounds::remember(const Ground& ground, const Manifest& manifest,
+void Rounds::remember(const TargetTree& tree, const Manifest& manifest,
                       const std::map<std::string, std::string>& failed) {
   std::map<std::string, ManifestEntry> applied;
   std::map<std::string, Stamp> stamps;
@@ -187,12 +187,12 @@ void Rounds::remember(const Ground& ground, const Manifest& manifest,
     const bool unmade = failed.contains(entry.path) || !entry.problem.empty();
     if (!entry.problem.empty()) held.insert(entry.file);
     if (!unmade &&
-        differences(entry, ground.look(entry, known == state_.stamps.end() ? nullptr : &known->second)).empty())
+        differences(entry, tree.look(entry, known == state_.stamps.end() ? nullptr : &known->second)).empty())
       applied[entry.path] = entry;
     else if (before != state_.applied.end())
       applied[entry.path] = before->second;
     if (const auto it = applied.find(entry.path); it != applied.end() && describe::equal(it->second, entry)) {
-      if (const auto stamp = ground.stamp(entry)) stamps[entry.path] = *stamp;
+      if (const auto stamp = tree.stamp(entry)) stamps[entry.path] = *stamp;
     }
   }
   // What should have gone and could not is still ours.
@@ -219,18 +219,19 @@ void Rounds::keep_problems(std::vector<FileProblem> problems, TimePoint now) {
     state_.events.erase(state_.events.begin(), state_.events.end() - static_cast<std::ptrdiff_t>(model::kFileEvents));
 }
 
-void Rounds::settle(const Ground& ground, const Manifest& manifest, std::vector<FileProblem> problems, TimePoint now) {
+void Rounds::settle(const TargetTree& tree, const Manifest& manifest, std::vector<FileProblem> problems,
+                    TimePoint now) {
   const std::string before = json::encode(state_, json::Encoding::compact);
   std::map<std::string, std::string> failed;
   for (const auto& problem : problems) failed[problem.path] = problem.reason;
-  remember(ground, manifest, failed);
+  remember(tree, manifest, failed);
   keep_problems(std::move(problems), now);
   state_.manifest = manifest;
   if (json::encode(state_, json::Encoding::compact) != before) save();
 }
 
 void Rounds::finish(const Round& round, const FileTarget& target, const Outcome& outcome, TimePoint now) {
-  const Ground ground(target);
+  const TargetTree tree(target);
   auto problems = round.problems;
   std::map<std::string, std::string> unmade;
   for (const auto& problem : problems) unmade[problem.path] = problem.reason;
@@ -239,7 +240,7 @@ void Rounds::finish(const Round& round, const FileTarget& target, const Outcome&
     if (std::ranges::find(outcome.made, path) == outcome.made.end()) unmade[path] = why;
   }
   for (const auto& event : outcome.events) state_.events.push_back(event);
-  remember(ground, round.manifest, unmade);
+  remember(tree, round.manifest, unmade);
   keep_problems(std::move(problems), now);
   state_.owed = outcome.owed;
   state_.owed_reloads = outcome.owed_reloads;

@@ -73,7 +73,8 @@ class Rounds {
   /// Looks at the target, and says what has to be done.
   Plan plan(const FileTarget& target, const Manifest& manifest) const;
   /// Nothing to do: the manifest is followed, with these problems.
-  void settle(const Ground& ground, const Manifest& manifest, std::vector<model::FileProblem> problems, TimePoint now);
+  void settle(const TargetTree& tree, const Manifest& manifest, std::vector<model::FileProblem> problems,
+              TimePoint now);
 
   /// Writes the round down, with the bytes it needs by digest; those that are not in `contents` have come in. From here
   /// on it is unfinished.
@@ -89,7 +90,7 @@ class Rounds {
   std::string round_file(std::string_view name) const;
   void run_before(const Round& round, const FileTarget& target, Outcome& outcome, TimePoint now) const;
   void run_after(const Round& round, const FileTarget& target, Outcome& outcome, TimePoint now) const;
-  void remember(const Ground& ground, const Manifest& manifest, const std::map<std::string, std::string>& failed);
+  void remember(const TargetTree& tree, const Manifest& manifest, const std::map<std::string, std::string>& failed);
   void keep_problems(std::vector<model::FileProblem> problems, TimePoint now);
   void save();
 

@@ -5,17 +5,17 @@
 #include "base/error.hpp"
 #include "files/targets/round.hpp"
 #include "os/file.hpp"
-#include "tests/ground.hpp"
+#include "tests/target_tree_test.hpp"
 
 namespace underway::files {
 namespace {
 
 using ::testing::HasSubstr;
 
-class CapsuleTest : public GroundTest {
+class CapsuleTest : public TargetTreeTest {
  protected:
   void SetUp() override {
-    GroundTest::SetUp();
+    TargetTreeTest::SetUp();
     if (IsSkipped()) return;
     os::write_file(base_ + "/bound", "bound\n");
     const std::string layer = base_ + "/layer", merged = base_ + "/merged";

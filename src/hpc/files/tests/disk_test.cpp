@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
-#include "tests/ground.hpp"
+#include "tests/target_tree_test.hpp"
 
 namespace underway::files {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using model::FileType;
 using ::testing::HasSubstr;
 
-class DiskTest : public GroundTest {
+class DiskTest : public TargetTreeTest {
  protected:
   /// As a plan would have it done.
   std::string make(const ManifestEntry& entry, const std::string& bytes, Action action = Action::replace) {
@@ -27,8 +27,8 @@ class DiskTest : public GroundTest {
   static std::string make_at(const FileTarget& target, const ManifestEntry& entry, const std::string& bytes,
                              Action action = Action::replace) {
     try {
-      Ground ground(target);
-      ground.make({entry, action, "", false}, os::sealed_memory("bytes", bytes));
+      TargetTree tree(target);
+      tree.make({entry, action, "", false}, os::sealed_memory("bytes", bytes));
       return "made";
     } catch (const Error& error) {
       return error.text();
@@ -36,7 +36,7 @@ class DiskTest : public GroundTest {
   }
   std::vector<std::string> found(const ManifestEntry& entry) {
     const NodeTarget target(root_);
-    return differences(entry, Ground(target).look(entry));
+    return differences(entry, TargetTree(target).look(entry));
   }
 };
 
@@ -79,13 +79,13 @@ TEST_F(DiskTest, AKnownStampSavesTheReading) {
   const auto wanted = entry("/etc/motd", "hello\n");
   ASSERT_EQ(make(wanted, "hello\n"), "made");
   const NodeTarget target(root_);
-  const Ground ground(target);
-  auto stamp = ground.stamp(wanted);
+  const TargetTree tree(target);
+  auto stamp = tree.stamp(wanted);
   ASSERT_TRUE(stamp);
   stamp->digest = "what the stamp says";
-  EXPECT_EQ(ground.look(wanted, &*stamp).observed.digest, "what the stamp says");
+  EXPECT_EQ(tree.look(wanted, &*stamp).observed.digest, "what the stamp says");
   write("/etc/motd", "HELLO\n");
-  EXPECT_EQ(ground.look(wanted, &*stamp).observed.digest, hex(crypto::sha256("HELLO\n")));
+  EXPECT_EQ(tree.look(wanted, &*stamp).observed.digest, hex(crypto::sha256("HELLO\n")));
 }
 
 TEST_F(DiskTest, ALinkInPlaceOfAFileIsReplacedAndWhatItLedToIsNot) {

@@ -4,7 +4,7 @@
 
 #include "files/targets/extension.hpp"
 #include "os/file.hpp"
-#include "tests/ground.hpp"
+#include "tests/target_tree_test.hpp"
 #include "tests/world.hpp"
 
 namespace underway::files {

@@ -91,9 +91,9 @@ TEST_F(FetchTest, BytesThatTheDiskChangedAreNotPutInPlace) {
   entry.digest = fetched_digest("the bytes");
   entry.size = 9;
   const NodeTarget target(base_ + "/root");
-  Ground ground(target);
+  TargetTree tree(target);
   const auto wrong = os::open_file(base_ + "/wrong", O_RDONLY);
-  EXPECT_THAT(refusal([&] { ground.make({entry, Action::create, "", false}, wrong); }),
+  EXPECT_THAT(refusal([&] { tree.make({entry, Action::create, "", false}, wrong); }),
               HasSubstr("are not those that the manifest names any more"));
   EXPECT_EQ(read("/etc/a"), "not there");
   EXPECT_EQ(left_over(), "");

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
-#include "tests/ground.hpp"
+#include "tests/target_tree_test.hpp"
 
 namespace underway::files {
 namespace {
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr TimePoint kNow{std::chrono::seconds(1'700'000'000)};
 
-class RoundTest : public GroundTest {
+class RoundTest : public TargetTreeTest {
  protected:
   std::string state() const { return base_ + "/state"; }
   std::string log() const {
@@ -37,7 +37,7 @@ class RoundTest : public GroundTest {
     auto plan = rounds.plan(target, manifest);
     const auto round = make_round("r", manifest, std::move(plan), rounds.state());
     if (round.empty()) {
-      rounds.settle(Ground(target), manifest, round.problems, kNow);
+      rounds.settle(TargetTree(target), manifest, round.problems, kNow);
       return;
     }
     rounds.begin(round, contents);

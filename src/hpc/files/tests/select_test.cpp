@@ -16,7 +16,7 @@ const Target kNode{"id1", "c1", "hpc", "compute", "thin", ""};
 
 std::string chosen(const std::vector<model::FileDeclaration>& declared, const Target& target) {
   std::string out;
-  for (const auto* one : select(declared, target).files) out += one->name + ";";
+  for (const auto* selected : select(declared, target).files) out += selected->name + ";";
   return out;
 }
 
@@ -30,20 +30,20 @@ TEST(Select, WithoutTargetsEveryNodeOfTheClusterGetsIt) {
 }
 
 TEST(Select, TargetsNamePoolsClassesNodesAndCapsules) {
-  auto one = selected_file("/a");
-  one.targets.pools = {"comp*"};
-  EXPECT_EQ(closeness(one, kNode), 2);
-  one.targets.classes = {"thin"};
-  EXPECT_EQ(closeness(one, kNode), 3);
-  one.targets.nodes = {"c1"};
-  EXPECT_EQ(closeness(one, kNode), 4);
-  one.targets = {.nodes = {"c2"}};
-  EXPECT_EQ(closeness(one, kNode), 0);
-  one.targets = {.capsules = {"slurm*"}};
-  EXPECT_EQ(closeness(one, kNode), 0);
+  auto file = selected_file("/a");
+  file.targets.pools = {"comp*"};
+  EXPECT_EQ(closeness(file, kNode), 2);
+  file.targets.classes = {"thin"};
+  EXPECT_EQ(closeness(file, kNode), 3);
+  file.targets.nodes = {"c1"};
+  EXPECT_EQ(closeness(file, kNode), 4);
+  file.targets = {.nodes = {"c2"}};
+  EXPECT_EQ(closeness(file, kNode), 0);
+  file.targets = {.capsules = {"slurm*"}};
+  EXPECT_EQ(closeness(file, kNode), 0);
   Target capsule = kNode;
   capsule.capsule = "slurm-services";
-  EXPECT_EQ(closeness(one, capsule), 4);
+  EXPECT_EQ(closeness(file, capsule), 4);
 }
 
 TEST(Select, OfOnePathTheClosestCounts) {

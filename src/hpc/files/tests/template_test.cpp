@@ -13,7 +13,7 @@ class TemplateTest : public ::testing::Test {
     auto cluster = std::make_shared<model::Cluster>();
     cluster->name = "hpc";
     cluster->networks = {{"mgmt", "10.77.0.0/24", false}, {"fabric", "10.78.0.0/16", false}};
-    TemplateWorld::Inputs inputs;
+    TemplateContext::Inputs inputs;
     inputs.cluster = cluster;
     inputs.server_name = "sms1";
     for (int i : {2, 1}) {
@@ -53,7 +53,7 @@ class TemplateTest : public ::testing::Test {
     }
   }
 
-  std::optional<TemplateWorld> world_;
+  std::optional<TemplateContext> world_;
   model::FileDeclaration file_;
   Target target_{"id1", "c1", "hpc", "compute", "", ""};
 };

@@ -118,7 +118,7 @@ std::vector<HostInfo> LocalHosts::create_in_parallel(int count) {
         std::async(std::launch::async, [this, n] { return provider_->create(host(fmt::format("c{}", n), 10 + n)); }));
   }
   std::vector<HostInfo> hosts;
-  for (auto& one : pending) hosts.push_back(one.get());
+  for (auto& started : pending) hosts.push_back(started.get());
   return hosts;
 }
 

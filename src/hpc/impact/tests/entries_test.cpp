@@ -107,9 +107,9 @@ TEST_F(Entries, AreCountedByClassAndMonth) {
 }
 
 TEST(JudgementOf, TakesTheWorstAndTellsOnlyThat) {
-  const auto one = judgement_of({{Impact::none, "a file changes"}, {Impact::drain, "c1"}, {Impact::drain, "c2"}});
-  EXPECT_EQ(one.impact, Impact::drain);
-  EXPECT_EQ(sentence(one), "drain: c1; c2");
+  const auto judgement = judgement_of({{Impact::none, "a file changes"}, {Impact::drain, "c1"}, {Impact::drain, "c2"}});
+  EXPECT_EQ(judgement.impact, Impact::drain);
+  EXPECT_EQ(sentence(judgement), "drain: c1; c2");
   const Finding x{Impact::brief, "x"};
   EXPECT_EQ(judgement_of({x, x, x, x, x}).why, "x; x; x; and 2 more");
 }

@@ -60,15 +60,15 @@ class Site {
   /// Registers it, and everything that is placed runs.
   void run(const Job& job) {
     desk.register_job(job);
-    tend();
+    reconcile();
     for (const auto& row : desk.live(job.id))
       desk.update(row->node_id, {server::testing::report(row->id, ClientStatus::running, true)});
-    tend();
+    reconcile();
   }
-  void tend() {
+  void reconcile() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return ownership::decide_tend(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return ownership::decide_reconciliation(t, limits, c); });
     }
   }
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},

@@ -77,26 +77,26 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
   for (const auto& entry : os::list_directory("/proc")) {
     const auto pid = parse_number<decltype(Process::pid)>(entry.name);
     if (!pid || out.size() >= kMaxProcesses) continue;
-    Process one;
-    one.pid = *pid;
+    Process found;
+    found.pid = *pid;
     const std::string base = "/proc/" + entry.name;
     const auto status = parse_status(text_at(base + "/status"));
     const std::string its_network = link_of(base + "/ns/net");
-    if (its_network.empty() && !status.name.empty() && !status.ended && status.parent != 2 && one.pid != 2) ++hidden;
+    if (its_network.empty() && !status.name.empty() && !status.ended && status.parent != 2 && found.pid != 2) ++hidden;
     if (its_network != network) continue;
-    one.executable = link_of(base + "/exe");
-    if (one.executable.empty()) continue;  // a kernel thread
-    if (one.executable.ends_with(" (deleted)")) one.executable.resize(one.executable.size() - 10);
-    one.parent = status.parent;
-    one.uid = status.uid;
-    one.name = one.executable.substr(one.executable.rfind('/') + 1);
+    found.executable = link_of(base + "/exe");
+    if (found.executable.empty()) continue;  // a kernel thread
+    if (found.executable.ends_with(" (deleted)")) found.executable.resize(found.executable.size() - 10);
+    found.parent = status.parent;
+    found.uid = status.uid;
+    found.name = found.executable.substr(found.executable.rfind('/') + 1);
     const auto words = parse_command_line(text_at(base + "/cmdline"));
-    one.name = name_of(one.name, words);
-    one.command = redact_command(words);
-    one.unit = unit_of_cgroup(text_at(base + "/cgroup"));
-    one.libraries = libraries_of_maps(text_at(base + "/maps"));
-    read_descriptors(base, one);
-    out.push_back(std::move(one));
+    found.name = name_of(found.name, words);
+    found.command = redact_command(words);
+    found.unit = unit_of_cgroup(text_at(base + "/cgroup"));
+    found.libraries = libraries_of_maps(text_at(base + "/maps"));
+    read_descriptors(base, found);
+    out.push_back(std::move(found));
   }
   if (hidden > 0) gaps.push_back(fmt::format("{} processes of other users could not be looked at", hidden));
   std::sort(out.begin(), out.end(), [](const Process& a, const Process& b) { return a.pid < b.pid; });

@@ -100,8 +100,8 @@ class SiteFilesReader {
         for (auto& each : parse_exports(*found, path)) add(std::move(each));
     ganesha();
   }
-  void add(Export one) {
-    if (survey_.exports.size() < kMaxEntries) survey_.exports.push_back(std::move(one));
+  void add(Export exported) {
+    if (survey_.exports.size() < kMaxEntries) survey_.exports.push_back(std::move(exported));
   }
 
   /// With what its configuration includes; each file once, so that two that include each other end.
@@ -190,22 +190,23 @@ std::vector<Export> parse_exports(std::string_view text, const std::string& sour
     const std::string whole = std::exchange(joined, {}) + raw;
     auto line = trim(std::string_view(whole).substr(0, whole.find('#')));
     if (line.empty()) continue;
-    Export one;
-    one.source = source;
+    Export exported;
+    exported.source = source;
     if (line.front() == '"') {
       const auto end = line.find('"', 1);
-      one.path = std::string(line.substr(1, end == std::string_view::npos ? end : end - 1));
+      exported.path = std::string(line.substr(1, end == std::string_view::npos ? end : end - 1));
       line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
     } else {
       const auto end = line.find_first_of(" \t");
-      one.path = std::string(line.substr(0, end));
+      exported.path = std::string(line.substr(0, end));
       line.remove_prefix(std::min(end, line.size()));
     }
-    if (one.path.empty() || one.path.front() != '/') continue;
-    one.clients = std::string(trim(line));
+    if (exported.path.empty() || exported.path.front() != '/') continue;
+    exported.clients = std::string(trim(line));
     // exports(5): read-only is the default.
-    one.read_only = one.clients.find("(rw") == std::string::npos && one.clients.find(",rw") == std::string::npos;
-    if (out.size() < kMaxEntries) out.push_back(std::move(one));
+    exported.read_only =
+        exported.clients.find("(rw") == std::string::npos && exported.clients.find(",rw") == std::string::npos;
+    if (out.size() < kMaxEntries) out.push_back(std::move(exported));
   }
   return out;
 }

@@ -57,8 +57,8 @@ TEST(Decoder, TheOutermostTagIsTheNetworkAndTheKernelsCountsFirst) {
   Wire wire;
   wire.udp(kA, 5, kB, 6, "x", {.vlan = 42});
   EXPECT_EQ(decode(wire).vlan, 42);
-  const std::string one = bytes_of(wire);
-  const std::string two = one.substr(0, 12) + be16(0x88a8) + be16(0x6000 | 7) + one.substr(12);
+  const std::string frame_bytes = bytes_of(wire);
+  const std::string two = frame_bytes.substr(0, 12) + be16(0x88a8) + be16(0x6000 | 7) + frame_bytes.substr(12);
   EXPECT_EQ(decode(two).vlan, 7) << "without priority bits";
   EXPECT_EQ(decode(two).destination_port, 6);
   auto packet = wire.packets().front();

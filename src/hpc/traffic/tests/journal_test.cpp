@@ -179,11 +179,11 @@ TEST_F(Journals, AddUpWithEachOtherAndWithCaptures) {
   const Traffic thrice = read({path(), path("b"), path("c.pcap")});
   EXPECT_EQ(thrice.packets, 3 * once.packets);
   EXPECT_EQ(thrice.sources, (std::vector<std::string>{"prov0", "prov1", path("c.pcap")}));
-  const auto one = flow_at(once, Part::serves, Protocol::tcp, 9873);
+  const auto flow = flow_at(once, Part::serves, Protocol::tcp, 9873);
   const auto three = flow_at(thrice, Part::serves, Protocol::tcp, 9873);
-  EXPECT_EQ(three.opens, 3 * one.opens);
-  EXPECT_EQ(three.client_count, one.client_count);
-  EXPECT_EQ(three.opened.median, one.opened.median);
+  EXPECT_EQ(three.opens, 3 * flow.opens);
+  EXPECT_EQ(three.client_count, flow.client_count);
+  EXPECT_EQ(three.opened.median, flow.opened.median);
 }
 
 TEST_F(Journals, CapturesOfAllFormsGiveTheSameSurvey) {

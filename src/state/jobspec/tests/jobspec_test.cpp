@@ -270,9 +270,10 @@ TEST(Count, OnTheWireIsTheLeastOfItsScalingAsWell) {
 }
 
 TEST(Count, StandsInWhatIsWrittenWhereItsScalingWouldSayAnother) {
-  const auto one = accept(job("", "count = 1\nscaling {\nmin = 0\nmax = 5\n}"));
-  EXPECT_EQ(accept(write_job(one)).groups.at(0).count, 1);
-  EXPECT_EQ(accept(R"({"job":)" + json::encode(one) + "}").groups.at(0).count, 1) << "the envelope in another case";
+  const auto accepted = accept(job("", "count = 1\nscaling {\nmin = 0\nmax = 5\n}"));
+  EXPECT_EQ(accept(write_job(accepted)).groups.at(0).count, 1);
+  EXPECT_EQ(accept(R"({"job":)" + json::encode(accepted) + "}").groups.at(0).count, 1)
+      << "the envelope in another case";
 }
 
 TEST(JobId, MayDifferFromTheLabelWhichIsTheNameThen) {

@@ -8,7 +8,8 @@ using describe::Structure;
 using describe::Tag;
 
 const CapsuleReplica* Capsule::find_replica(std::string_view node) const {
-  const auto it = std::find_if(replicas.begin(), replicas.end(), [&](const auto& one) { return one.node == node; });
+  const auto it =
+      std::find_if(replicas.begin(), replicas.end(), [&](const auto& replica) { return replica.node == node; });
   return it == replicas.end() ? nullptr : &*it;
 }
 

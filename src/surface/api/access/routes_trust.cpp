@@ -39,7 +39,7 @@ void warn_once(Api& api, const std::string& text) {
   if (api.warned.insert(text).second) log::warn("server: {}", text);
 }
 
-trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
+trust::PeerIdentity identify(Api& api, const http::Peer& peer) {
   try {
     return trust::identify_node(peer, api.agent.region);
   } catch (const Error& error) {
@@ -49,10 +49,10 @@ trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
 }
 
 awaitable<Response> serve_link(Api& api, Request request) {
-  auto papers = identify(api, request.remote);
+  auto peer = identify(api, request.remote);
   Response response;
-  response.upgrade = [&api, papers = std::move(papers)](std::shared_ptr<http::WebSocket> socket) {
-    return api.server.serve_link(std::move(socket), papers);
+  response.upgrade = [&api, peer = std::move(peer)](std::shared_ptr<http::WebSocket> socket) {
+    return api.server.serve_link(std::move(socket), peer);
   };
   co_return response;
 }

@@ -28,7 +28,7 @@ awaitable<Response> list_allocations(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::allocations, ""}};
   const auto list = [&](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& allocation : tables.allocations(prefix)) {
       if (!shown(allocation->ns)) continue;
       items.push_back({allocation->id,

@@ -35,7 +35,7 @@ void check_task(const tables::Tables& tables, const std::string& node_id, const 
 
 TaskApi::TaskApi(async::Executor executor, const http::Router& router, const Api& api, http::ServerOptions options)
     : api_(demanding(api)),
-      gate_(std::make_shared<Gate>(api_)),
+      authorizer_(std::make_shared<Authorizer>(api_)),
       http_(std::move(executor), router, strict(std::move(options))) {}
 
 http::ServerOptions TaskApi::strict(http::ServerOptions options) {
@@ -48,7 +48,7 @@ std::optional<Response> TaskApi::refusal(const http::Request& from) {
   request.headers = from.headers;
   request.remote = from.remote;
   try {
-    if (auto too_much = gate_->enter(right::token(), request)) return too_much;
+    if (auto too_much = authorizer_->enter(right::token(), request)) return too_much;
   } catch (const Error& error) {
     return http::error_response(error, http::error_form(request.headers));
   }

@@ -5,7 +5,7 @@
 /// the other end; and every request shows a valid token, also to routes that are open elsewhere, also while ACL is off.
 /// Source: Nomad's documentation, "Task API".
 
-#include "api/access/gate.hpp"
+#include "api/access/authorizer.hpp"
 #include "http/server.hpp"
 #include "server/extension.hpp"
 
@@ -29,7 +29,7 @@ class TaskApi {
   awaitable<void> serve(std::string node_id, boost::json::value header, std::shared_ptr<link::Stream> stream);
 
   Api api_;
-  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Authorizer> authorizer_;
   http::Server http_;
 };
 

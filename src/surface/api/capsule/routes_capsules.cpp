@@ -24,7 +24,7 @@ void complete(const Api& api, const tables::Tables& tables, Capsule& capsule) {
 awaitable<Response> list_capsules(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope()};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    Shown shown(request);
+    NamespaceFilter shown(request);
     std::vector<Capsule> visible;
     for (auto& capsule : tables::records<Capsule>(tables)) {
       if (!shown(capsule.ns)) continue;
@@ -63,7 +63,7 @@ awaitable<Response> move_capsule(Api& api, Request request) {
   const auto wanted = move_request(request, body);
   if (body.dry_run) {
     if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
-    co_await api.capsules->rehearse(wanted);
+    co_await api.capsules->check_move(wanted);
     co_return http::json(json::encode(wire::MovedCapsule{}));
   }
   ownership::BeginMove begin{wanted, capsule_limits(api)};
@@ -87,8 +87,8 @@ awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string 
   const auto capsule = ownership::get_capsule(*tables, ns, name);
   if (!capsule.way_back || api.images == nullptr) co_return std::string();
   const std::string image = capsule.way_back->image;
-  for (const auto& one : co_await api.images->list()) {
-    if (image == one.digest || image == one.name + ":" + one.version) co_return one.digest;
+  for (const auto& stored : co_await api.images->list()) {
+    if (image == stored.digest || image == stored.name + ":" + stored.version) co_return stored.digest;
   }
   co_return std::string();
 }
@@ -138,7 +138,7 @@ awaitable<Response> vouch(Api& api, Request request) {
 awaitable<Response> set_standby(Api& api, Request request) {
   const auto body = json::decode<wire::CapsuleStandby>(boost::json::value(parse_body(request)));
   ownership::SetStandby standby{namespace_of(request), request.param("name"), body.node, body.every, body.rpo,
-                           capsule_limits(api)};
+                                capsule_limits(api)};
   co_await apply(api, request, std::move(standby));
   co_return http::json("{}");
 }

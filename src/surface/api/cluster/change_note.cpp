@@ -10,7 +10,7 @@ impact::View impact_view(const Api& api, const tables::Tables& tables) {
           }};
 }
 
-server::Beside noted(const Api& api, const Request& request, ChangeWords words, std::vector<impact::Finding> also) {
+server::CommitHook noted(const Api& api, const Request& request, ChangeWords words, std::vector<impact::Finding> also) {
   model::ChangeEntry entry;
   entry.who = request.caller().name.empty() ? request.caller().accessor : request.caller().name;
   entry.request_id = request.id;
@@ -30,9 +30,9 @@ server::Beside noted(const Api& api, const Request& request, ChangeWords words, 
   };
 }
 
-server::Beside registering(const Request& request, server::Beside beside) {
+server::CommitHook registering(const Request& request, server::CommitHook hook) {
   const bool manages = request.rights().is_management() && request.caller().kind != acl::Identity::Kind::unrestricted;
-  return server::unless_registration_is_disabled(manages, std::move(beside));
+  return server::unless_registration_is_disabled(manages, std::move(hook));
 }
 
 model::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes) {
@@ -48,8 +48,8 @@ model::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
 
 asio::awaitable<void> note_change(Api& api, Request request, ChangeWords words, impact::Finding finding) {
   std::vector<impact::Finding> also{std::move(finding)};
-  auto beside = noted(api, request, std::move(words), std::move(also));
-  co_await api.server.apply(server::ChangeNothing{}, std::move(beside));
+  auto hook = noted(api, request, std::move(words), std::move(also));
+  co_await api.server.apply(server::ChangeNothing{}, std::move(hook));
 }
 
 }  // namespace underway::api

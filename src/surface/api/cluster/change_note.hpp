@@ -17,11 +17,12 @@ impact::View impact_view(const Api& api, const tables::Tables& tables);
 
 /// Beside a decision: judges what it changes, and `also`, and keeps an entry for it. What changes nothing that counts
 /// leaves none.
-server::Beside noted(const Api& api, const Request& request, ChangeWords words, std::vector<impact::Finding> also = {});
+server::CommitHook noted(const Api& api, const Request& request, ChangeWords words,
+                         std::vector<impact::Finding> also = {});
 
 /// `beside`, unless operators have left the registration of jobs to management tokens (and then, without ACL, to
 /// nobody).
-server::Beside registering(const Request& request, server::Beside beside);
+server::CommitHook registering(const Request& request, server::CommitHook hook);
 
 template <class R>
 constexpr bool kRegistersJobs = std::same_as<R, server::RegisterJob> || std::same_as<R, ApplyDirectory>;
@@ -29,10 +30,10 @@ constexpr bool kRegistersJobs = std::same_as<R, server::RegisterJob> || std::sam
 /// Everything that clients change goes this way. `request` outlives the result; throws what the decision throws.
 template <server::Request R>
 async::awaitable<server::ResultOf<R>> apply(Api& api, const Request& request, R wanted) {
-  server::Beside beside;
-  if constexpr (LeavesAnEntry<R>) beside = noted(api, request, words_of(api.server.writer().tables(), wanted));
-  if constexpr (kRegistersJobs<R>) beside = registering(request, std::move(beside));
-  co_return co_await api.server.apply(std::move(wanted), std::move(beside));
+  server::CommitHook hook;
+  if constexpr (LeavesAnEntry<R>) hook = noted(api, request, words_of(api.server.writer().tables(), wanted));
+  if constexpr (kRegistersJobs<R>) hook = registering(request, std::move(hook));
+  co_return co_await api.server.apply(std::move(wanted), std::move(hook));
 }
 
 /// What a decision would do that is not made: of its changes.

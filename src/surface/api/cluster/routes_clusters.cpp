@@ -101,7 +101,7 @@ Declared parse_cluster(const Request& request) {
   for (const auto& entry : out.cluster.jobs) jobs.push_back(&entry.job);
   refuse_configs(jobs);
   for (const auto* job : jobs) {
-    for (auto& one : saving::protections_of(*job)) out.protections.push_back(std::move(one));
+    for (auto& protection : saving::protections_of(*job)) out.protections.push_back(std::move(protection));
   }
   return out;
 }
@@ -163,8 +163,8 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
       {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", done.cluster.revision}}));
 }
 
-void add_to(std::vector<wire::Shortfall>& list, std::optional<wire::Shortfall> one) {
-  if (one) list.push_back(*std::move(one));
+void add_to(std::vector<wire::Shortfall>& list, std::optional<wire::Shortfall> shortfall) {
+  if (shortfall) list.push_back(*std::move(shortfall));
 }
 
 /// Every job is planned against the cluster as it stands, by itself.

@@ -65,9 +65,9 @@ wire::SlurmVersions judge_path(const tables::Tables& tables, const std::string& 
   }
   wire::SlurmVersions out;
   for (const auto& version : versions) {
-    auto one = slurm::judge_slurmd(version, path, controllers);
-    out.problems.insert(out.problems.end(), one.problems.begin(), one.problems.end());
-    out.summary += (out.summary.empty() ? "" : "; ") + one.summary;
+    auto verdict = slurm::judge_slurmd(version, path, controllers);
+    out.problems.insert(out.problems.end(), verdict.problems.begin(), verdict.problems.end());
+    out.summary += (out.summary.empty() ? "" : "; ") + verdict.summary;
   }
   return out;
 }
@@ -143,7 +143,7 @@ awaitable<Response> read_slurm_versions(Api& api, Request request) {
   const auto slurmd = asked("slurmd"), capsule = asked("capsule");
   std::vector<slurm::ServicesElsewhere> others;
   const auto ns = namespace_of(request);
-  if (Shown shown(request); (!slurmd.empty() || !capsule.empty()) && shown(ns))
+  if (NamespaceFilter shown(request); (!slurmd.empty() || !capsule.empty()) && shown(ns))
     others = co_await services_of_capsules(api, ns);
   const auto before = take_own(others, capsule);
   std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};

@@ -10,7 +10,7 @@
 #include "ownership/capsules.hpp"
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 #include "tables/orphans.hpp"
 #include "tables/slurm_reports.hpp"
 
@@ -122,8 +122,8 @@ void look_at_shortfall(const tables::Tables& tables, const model::Job& job, Time
   const auto first = attention.begin() + static_cast<std::ptrdiff_t>(known);
   if (shortfall->goes_on && first != attention.end()) return;
   attention.erase(std::remove_if(first, attention.end(),
-                                 [&](const wire::Attention& one) {
-                                   return !shortfall->why.empty() && one.why.ends_with(shortfall->why);
+                                 [&](const wire::Attention& entry) {
+                                   return !shortfall->why.empty() && entry.why.ends_with(shortfall->why);
                                  }),
                   attention.end());
   attention.push_back({fmt::format("'{}': {}", job.id, shortfall->what), shortfall->why, shortfall->advice});
@@ -158,8 +158,8 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
   return tables.hosts(cluster.name).size() == declared;
 }
 
-wire::CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
-  capsule.successor = ownership::successor_of(tables, capsule, sight.now);
+wire::CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Visibility& visibility) {
+  capsule.successor = ownership::successor_of(tables, capsule, visibility.now);
   return {capsule.name,           capsule.owner_name,       capsule.successor->node_name,
           capsule.successor->why, capsule.successor->loses, capsule.keeps_nothing};
 }
@@ -167,22 +167,22 @@ wire::CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& c
 }  // namespace
 
 wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
-                       const std::function<bool(const std::string& node_id)>& linked, const Sight& sight) {
+                       const std::function<bool(const std::string& node_id)>& linked, const Visibility& visibility) {
   wire::Status status;
   status.settled = true;
-  for (const auto& row : sight.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
+  for (const auto& row : visibility.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
     if (!cluster.empty() && row->name != cluster) continue;
     status.clusters.push_back(*row);
     status.settled = status.settled && !row->stop && has_declared_hosts(tables, *row);
   }
-  for (const auto& row : sight.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
+  for (const auto& row : visibility.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
     status.hosts.push_back(state_of(tables, *row, status.attention));
     auto& host = status.hosts.back();
     host.linked = !host.node_id.empty() && linked(host.node_id);
     status.settled = status.settled && host.status == model::HostStatus::running &&
                      host.node_status == model::NodeStatus::ready && host.linked;
   }
-  for (const auto& row : sight.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
+  for (const auto& row : visibility.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
     if (!cluster.empty() && row->cluster != cluster) continue;
     status.nodes.push_back(stub(*row, false, false));
     if (row->slurm_drain && !row->slurm_drain->description.empty()) {
@@ -194,11 +194,13 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
         {fmt::format("node '{}' is {}", row->name, describe::spell(row->status)), row->status_description,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
   }
-  for (const auto& orphans : sight.nodes ? tables::records<model::Orphans>(tables) : std::vector<model::Orphans>{}) {
+  for (const auto& orphans :
+       visibility.nodes ? tables::records<model::Orphans>(tables) : std::vector<model::Orphans>{}) {
     const auto node = tables.find_node(orphans.node_id);
     if (!node || (!cluster.empty() && node->cluster != cluster)) continue;
     std::set<std::string> jobs;
-    for (const auto& one : orphans.allocations) jobs.insert(sight.jobs(one.ns) ? one.job_id : "(another's)");
+    for (const auto& allocation : orphans.allocations)
+      jobs.insert(visibility.jobs(allocation.ns) ? allocation.job_id : "(another's)");
     status.attention.push_back(
         {fmt::format("node '{}' runs {} allocation{} that this server does not know", orphans.node_name,
                      orphans.allocations.size(), orphans.allocations.size() == 1 ? "" : "s"),
@@ -209,7 +211,7 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   for (const auto& report : tables::records<model::SlurmReport>(tables)) {
     const auto job = tables.find_job(report.ns, report.job);
-    if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !sight.jobs(report.ns)) continue;
+    if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !visibility.jobs(report.ns)) continue;
     for (const auto& finding : report.findings)
       status.attention.push_back({"slurmctld was started from an older state", finding, "squeue -t all"});
     if (!report.cut_off.empty()) {
@@ -221,11 +223,12 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   for (auto& capsule : tables::records<model::Capsule>(tables)) {
     const auto job = tables.find_job(capsule.ns, capsule.job);
-    if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
+    if ((!cluster.empty() && (!job || job->cluster != cluster)) || !visibility.jobs(capsule.ns)) continue;
     status.settled = status.settled && !capsule.move && !capsule.upgrade;
-    const auto out_of_sync = sight.copies(capsule);
-    if (job && !job->stop && sight.now != TimePoint{}) status.capsules.push_back(protected_by(tables, capsule, sight));
-    if (const auto why = ownership::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
+    const auto out_of_sync = visibility.copies(capsule);
+    if (job && !job->stop && visibility.now != TimePoint{})
+      status.capsules.push_back(protected_by(tables, capsule, visibility));
+    if (const auto why = ownership::exposed(capsule, visibility.now); !why.empty() && job && !job->stop)
       status.attention.push_back({fmt::format("capsule '{}' is not protected as its job asks for", capsule.name), why,
                                   fmt::format("underway capsule status {}", capsule.name)});
     if (!out_of_sync.empty() && job && !job->stop)
@@ -234,7 +237,7 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
     if (const auto saved =
             tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(capsule.ns, capsule.name));
         saved && saved->node == capsule.owner && job && !job->stop) {
-      for (const auto& problem : saved->problems(sight.now))
+      for (const auto& problem : saved->problems(visibility.now))
         status.attention.push_back({fmt::format("capsule '{}' is not saved as its job asks for", capsule.name), problem,
                                     fmt::format("underway capsule status {}", capsule.name)});
       if (saved->almost_full())
@@ -253,11 +256,11 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   server::Answers answers(tables);
   for (const auto& row : tables.jobs()) {
-    if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
+    if (row->stop || (!cluster.empty() && row->cluster != cluster) || !visibility.jobs(row->ns)) continue;
     const std::size_t known = status.attention.size();
     status.services.push_back(service_of(answers, *row, status.attention));
     const auto& service = status.services.back();
-    look_at_shortfall(tables, *row, sight.now, known, status.attention);
+    look_at_shortfall(tables, *row, visibility.now, known, status.attention);
     status.settled =
         status.settled && service.healthy == service.wanted && service.waits.empty() && !is_rolling(tables, *row);
   }

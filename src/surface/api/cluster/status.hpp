@@ -11,7 +11,7 @@
 namespace underway::api {
 
 /// What of it somebody may see.
-struct Sight {
+struct Visibility {
   std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
   bool nodes = true;  ///< and hosts, and clusters
   TimePoint now{};    ///< by which something is overdue; without: nothing is
@@ -22,7 +22,8 @@ struct Sight {
 /// `cluster` empty: everything.
 /// `linked` tells whether a node's link stands.
 wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
-                       const std::function<bool(const std::string& node_id)>& linked, const Sight& sight = {});
+                       const std::function<bool(const std::string& node_id)>& linked,
+                       const Visibility& visibility = {});
 
 /// What a task of it failed of, first of all; else what its node says of it.
 std::string cause_in_words(const model::Allocation& allocation);

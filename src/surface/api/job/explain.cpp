@@ -10,7 +10,7 @@
 #include "model/job/policy.hpp"
 #include "model/validate/first_cause.hpp"
 #include "ownership/capsules.hpp"
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 #include "server/job/dependencies.hpp"
 
 namespace underway::api {
@@ -31,8 +31,8 @@ constexpr std::uint64_t kStepsOfLook = 2;
 
 using Rows = std::vector<Row<Allocation>>;
 
-std::string plural(std::size_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+std::string plural(std::size_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
 std::string short_id(const std::string& id) { return id.substr(0, 8); }

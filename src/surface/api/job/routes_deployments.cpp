@@ -29,7 +29,7 @@ awaitable<Response> list_deployments(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::deployments, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& row : tables.rows<Deployment>(prefix)) {
       if (!shown(row->ns)) continue;
       items.push_back(item_of(row->id, row, prefix.empty() ? row->create_index : 0));

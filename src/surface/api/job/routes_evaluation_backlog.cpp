@@ -16,7 +16,7 @@ awaitable<Response> count_evaluations(Api& api, Request request) {
   const std::string prefix = uuid_prefix_of(request);
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
   const Gathering gather = [&](const tables::Tables& tables) {
-    Shown shown(request);
+    NamespaceFilter shown(request);
     std::vector<tables::Row<model::Evaluation>> rows;
     for (const auto& row : tables.evaluations(prefix)) {
       if (shown(row->ns)) rows.push_back(row);

@@ -39,7 +39,7 @@ awaitable<Response> list_jobs(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::jobs, ""}, {Topic::allocations, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& job : tables.jobs(ns, prefix)) {
       if (!shown(job->ns)) continue;
       const bool whole = request.may(job->ns, Capability::read_job);

@@ -35,14 +35,14 @@ std::string scale_status(const tables::Tables& tables, const model::Job& job) {
   object out_groups;
   for (const auto& group : job.groups) {
     const GroupScale& scale = groups[group.name];
-    object one{{"Desired", job.stop ? 0 : group.count},
-               {"Placed", scale.placed},
-               {"Running", scale.running},
-               {"Healthy", scale.healthy},
-               {"Unhealthy", scale.unhealthy},
-               {"Events", nullptr}};
-    if (events && events->groups.contains(group.name)) one["Events"] = nomad_value(events->groups.at(group.name));
-    out_groups[group.name] = std::move(one);
+    object counts{{"Desired", job.stop ? 0 : group.count},
+                  {"Placed", scale.placed},
+                  {"Running", scale.running},
+                  {"Healthy", scale.healthy},
+                  {"Unhealthy", scale.unhealthy},
+                  {"Events", nullptr}};
+    if (events && events->groups.contains(group.name)) counts["Events"] = nomad_value(events->groups.at(group.name));
+    out_groups[group.name] = std::move(counts);
   }
   return boost::json::serialize(object{{"JobID", job.id},
                                        {"Namespace", job.ns},
@@ -121,7 +121,7 @@ awaitable<Response> list_scaling_policies(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::jobs, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, ns, job, type](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& policy : server::scaling_policies(tables, ns)) {
       if (!shown(policy.job->ns) || (!job.empty() && policy.job->id != job)) continue;
       if (!type.empty() && !policy.scaling->type.starts_with(type)) continue;

@@ -19,7 +19,7 @@ awaitable<Response> list_services(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::services, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, ns](const tables::Tables& tables) {
     std::map<std::string, wire::ServiceListStub> by_namespace;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (auto& service : tables::service_names(tables, ns)) {
       const bool workload = request.caller().kind == acl::Identity::Kind::workload;
       if (!workload && !shown(service.ns)) continue;

@@ -75,7 +75,7 @@ awaitable<Response> pool_jobs(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     get_pool(tables, name);
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& job : tables.jobs(ns)) {
       if (job->node_pool != name || !shown(job->ns)) continue;
       const bool whole = request.may(job->ns, Capability::read_job);

@@ -145,7 +145,8 @@ awaitable<Response> list_orphans(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     auto all = tables::records<model::Orphans>(tables);
     for (auto& node : all)
-      std::erase_if(node.allocations, [&](const auto& one) { return !request.may(one.ns, Capability::read_job); });
+      std::erase_if(node.allocations,
+                    [&](const auto& allocation) { return !request.may(allocation.ns, Capability::read_job); });
     return json::encode(all);
   });
 }

@@ -67,7 +67,7 @@ awaitable<Response> list_volumes(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     std::vector<Item> items;
     if (type != "host") return items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (auto& volume : tables::records<HostVolume>(tables, prefix)) {
       const std::string node_prefix = request.query.find("node_id").value_or("");
       if (!shown(volume.ns) || !volume.node_id.starts_with(node_prefix)) continue;
@@ -137,7 +137,7 @@ awaitable<Response> list_claims(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope()};
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (auto& claim : tables::records<HostVolumeClaim>(tables)) {
       if (!shown(claim.ns) || !asked_for(request, "job_id", claim.job_id) ||
           !asked_for(request, "task_group", claim.group) || !asked_for(request, "volume_name", claim.volume_name))

@@ -18,12 +18,12 @@ struct WantedSeries {
 };
 
 WantedSeries wanted_by(const model::TaskGroup& group, std::int64_t count) {
-  WantedSeries one;
+  WantedSeries wanted;
   for (const auto& task : group.tasks) {
-    one.cpu += static_cast<double>(task.resources.cpu);
-    one.memory += static_cast<double>(task.resources.memory_mb);
+    wanted.cpu += static_cast<double>(task.resources.cpu);
+    wanted.memory += static_cast<double>(task.resources.memory_mb);
   }
-  return {one.cpu * static_cast<double>(count), one.memory * static_cast<double>(count)};
+  return {wanted.cpu * static_cast<double>(count), wanted.memory * static_cast<double>(count)};
 }
 
 /// Job labels as Nomad has them: of what another job started also by which.
@@ -106,12 +106,12 @@ void add_wants(Exposition& to, const ServerSnapshot& from, const MetricsView& vi
       const auto failed = evaluation->failed_groups.find(name);
       if (failed == evaluation->failed_groups.end()) continue;
       std::vector<std::string> classes;
-      for (const auto& [one, exhausted] : failed->second.class_exhausted) classes.push_back(one);
+      for (const auto& [class_name, exhausted] : failed->second.class_exhausted) classes.push_back(class_name);
       if (classes.empty()) classes.emplace_back();
       for (const auto& [datacenter, available] : failed->second.nodes_available) {
-        for (const auto& one : classes) {
-          places[{datacenter, one}].cpu += wanted.cpu;
-          places[{datacenter, one}].memory += wanted.memory;
+        for (const auto& class_name : classes) {
+          places[{datacenter, class_name}].cpu += wanted.cpu;
+          places[{datacenter, class_name}].memory += wanted.memory;
         }
       }
     }

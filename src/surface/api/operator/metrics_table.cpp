@@ -213,8 +213,9 @@ std::span<const MetricInfo> known_metrics() { return kMetrics; }
 
 std::string metrics_reference() {
   std::string page(kMetricsIntroduction);
-  for (const auto& one : kMetrics)
-    page += fmt::format("| `{}` | {} | {} | {} | {} |\n", one.name, word(one.kind), one.unit, one.labels, one.help);
+  for (const auto& metric : kMetrics)
+    page += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.name, word(metric.kind), metric.unit, metric.labels,
+                        metric.help);
   return page.append(kMissing);
 }
 

@@ -105,21 +105,21 @@ awaitable<Response> autopilot_health(Api& api, Request request) {
   const bool healthy = !api.server.writer().trouble();
   std::vector<tables::Scope> scopes;
   auto response = co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
-    object one{{"ID", api.agent.name},
-               {"Name", api.agent.name + "." + api.agent.region},
-               {"Address", api.agent.http_address},
-               {"SerfStatus", "alive"},
-               {"Version", std::string(node::kNomadVersion)},
-               {"Leader", true},
-               {"LastContact", "0s"},
-               {"LastTerm", 1},
-               {"LastIndex", std::max<model::Revision>(tables.revision(), 1)},
-               {"Healthy", healthy},
-               {"Voter", true},
-               {"StableSince", format_time(api.server.started_at())}};
+    object server{{"ID", api.agent.name},
+                  {"Name", api.agent.name + "." + api.agent.region},
+                  {"Address", api.agent.http_address},
+                  {"SerfStatus", "alive"},
+                  {"Version", std::string(node::kNomadVersion)},
+                  {"Leader", true},
+                  {"LastContact", "0s"},
+                  {"LastTerm", 1},
+                  {"LastIndex", std::max<model::Revision>(tables.revision(), 1)},
+                  {"Healthy", healthy},
+                  {"Voter", true},
+                  {"StableSince", format_time(api.server.started_at())}};
     return boost::json::serialize(object{{"Healthy", healthy},
                                          {"FailureTolerance", 0},
-                                         {"Servers", boost::json::array{std::move(one)}},
+                                         {"Servers", boost::json::array{std::move(server)}},
                                          {"Leader", api.agent.name},
                                          {"Voters", boost::json::array{api.agent.name}}});
   });

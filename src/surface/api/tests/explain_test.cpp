@@ -23,8 +23,8 @@ class Explain : public ::testing::Test {
   /// The reason of that kind in the only group.
   wire::Reason reason(const std::string& id, const std::string& kind) {
     for (const auto& group : explain(id).groups) {
-      for (const auto& one : group.reasons) {
-        if (one.kind == kind) return one;
+      for (const auto& given : group.reasons) {
+        if (given.kind == kind) return given;
       }
     }
     ADD_FAILURE() << "no reason of kind " << kind << " for " << id << ": " << json::encode(explain(id));

@@ -101,9 +101,9 @@ class MetricsTest : public AccessTest {
     const auto [first, last] = points.equal_range(name);
     for (auto it = first; it != last; ++it) {
       const auto& own = it->second.labels;
-      if (std::all_of(labels.begin(), labels.end(), [&](const auto& one) {
-            const auto at = own.find(one.first);
-            return at != own.end() && at->second == one.second;
+      if (std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
+            const auto at = own.find(label.first);
+            return at != own.end() && at->second == label.second;
           }))
         found.push_back(it->second.value);
     }
@@ -325,18 +325,18 @@ TEST_F(MetricsTest, AreJsonAsGoMetricsDisplaysThem) {
                                std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC)")));
   EXPECT_TRUE(all.at("Points").as_array().empty());
   std::set<std::string> gauges;
-  for (const auto& one : all.at("Gauges").as_array()) {
-    gauges.emplace(std::string_view(one.at("Name").as_string()));
-    EXPECT_TRUE(one.at("Value").is_number());
-    EXPECT_TRUE(one.at("Labels").is_object());
+  for (const auto& gauge : all.at("Gauges").as_array()) {
+    gauges.emplace(std::string_view(gauge.at("Name").as_string()));
+    EXPECT_TRUE(gauge.at("Value").is_number());
+    EXPECT_TRUE(gauge.at("Labels").is_object());
   }
   EXPECT_TRUE(gauges.contains("nomad.client.allocs.cpu.total_percent"));
   EXPECT_TRUE(gauges.contains("nomad.nomad.job_summary.running"));
   for (const char* list : {"Counters", "Samples"}) {
     ASSERT_FALSE(all.at(list).as_array().empty());
-    for (const auto& one : all.at(list).as_array())
+    for (const auto& metric : all.at(list).as_array())
       for (const char* field : {"Count", "Rate", "Sum", "Min", "Max", "Mean", "Stddev"})
-        EXPECT_TRUE(one.at(field).is_number()) << list << " " << field;
+        EXPECT_TRUE(metric.at(field).is_number()) << list << " " << field;
   }
 }
 

@@ -17,8 +17,8 @@ class StatusTest : public ::testing::Test {
     return status_of(world.tables(), cluster, [this](const std::string&) { return linked; });
   }
   wire::ServiceStatus service(const std::string& id) {
-    for (const auto& one : status().services) {
-      if (one.id == id) return one;
+    for (const auto& candidate : status().services) {
+      if (candidate.id == id) return candidate;
     }
     throw Error(Code::internal, "no service " + id);
   }

@@ -68,7 +68,7 @@ Response answer_write(const Request& request, VariableAnswer answer, bool with_l
 awaitable<Response> write_variable(Api& api, Request request) {
   const wire::VariableBody body = wire::parse_variable(parse_body(request));
   const VariableClaim claim = claim_of(request, body);
-  // The gate looked at the namespace of the query, and the body may name another.
+  // The authorizer looked at the namespace of the query, and the body may name another.
   request.require(right::variable(Access::write), claim.ns, claim.path);
   Scope subject{Topic::variables, model::variable_key(claim.ns, claim.path)};
   co_await request.about(std::move(subject));

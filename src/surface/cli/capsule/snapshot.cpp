@@ -1,6 +1,6 @@
 // Snapshots of a capsule's overlay.
 #include "base/json.hpp"
-#include "cli/capsule/shelf.hpp"
+#include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"

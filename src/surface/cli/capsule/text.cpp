@@ -66,9 +66,9 @@ std::string capsule_text(const model::Capsule& capsule) {
   std::string out = key_values(rows);
   if (!capsule.replicas.empty()) {
     Table table({"Node", "Copy", "Epoch", ""});
-    for (const auto& one : capsule.replicas)
-      table.add({one.node_name, ago(one.at), std::to_string(one.epoch),
-                 capsule.successor && one.node == capsule.successor->node ? "standby" : ""});
+    for (const auto& replica : capsule.replicas)
+      table.add({replica.node_name, ago(replica.at), std::to_string(replica.epoch),
+                 capsule.successor && replica.node == capsule.successor->node ? "standby" : ""});
     out += "\nReplicas\n" + table.text(0);
   }
   const auto add = [&](const char* title, const CapsuleMove& move, const std::string& waits) {

@@ -27,8 +27,8 @@ std::vector<std::string> upgrade_lines(const CapsuleUpgrade& upgrade, const std:
                                                 row_of(upgrade.phase).shown(upgrade))};
   if (upgrade.rehearsal) {
     const auto& rehearsal = *upgrade.rehearsal;
-    const auto passed =
-        std::count_if(rehearsal.findings.begin(), rehearsal.findings.end(), [](const auto& one) { return one.passed; });
+    const auto passed = std::count_if(rehearsal.findings.begin(), rehearsal.findings.end(),
+                                      [](const auto& finding) { return finding.passed; });
     lines.push_back(
         fmt::format("  rehearsed with a copy of its data: {} of {} passed", passed, rehearsal.findings.size()));
   }
@@ -44,11 +44,12 @@ std::vector<std::string> upgrade_lines(const CapsuleUpgrade& upgrade, const std:
 
 std::string verdict_table(const model::Rehearsal& rehearsal) {
   Table table({"TRIED", "PASSED", "TOOK", "THE END OF WHAT IT SAID"});
-  for (const auto& one : rehearsal.findings) {
-    std::string said(trim(one.output));
+  for (const auto& finding : rehearsal.findings) {
+    std::string said(trim(finding.output));
     const auto line = said.rfind('\n');
     if (line != std::string::npos) said.erase(0, line + 1);
-    table.add({one.name, one.passed ? "yes" : fmt::format("no ({})", one.result), human_duration(one.took), said});
+    table.add({finding.name, finding.passed ? "yes" : fmt::format("no ({})", finding.result),
+               human_duration(finding.took), said});
   }
   return table.text(0);
 }

@@ -15,11 +15,11 @@ namespace underway::cli {
 
 std::string shortfall_text(const std::vector<wire::Shortfall>& shortfall) {
   std::string out;
-  for (const auto& one : shortfall) {
-    out += paint(one.needs_you ? Colour::yellow : Colour::blue, one.needs_you ? "!" : "~") +
-           fmt::format(" {}: {}\n", one.job, one.what);
-    if (!one.why.empty()) out += "    why: " + one.why + "\n";
-    if (!one.advice.empty()) out += "    do:  " + one.advice + "\n";
+  for (const auto& service : shortfall) {
+    out += paint(service.needs_you ? Colour::yellow : Colour::blue, service.needs_you ? "!" : "~") +
+           fmt::format(" {}: {}\n", service.job, service.what);
+    if (!service.why.empty()) out += "    why: " + service.why + "\n";
+    if (!service.advice.empty()) out += "    do:  " + service.advice + "\n";
   }
   return out;
 }

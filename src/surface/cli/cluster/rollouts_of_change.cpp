@@ -59,8 +59,9 @@ std::vector<std::string> RolloutsOfChange::lines() {
 bool RolloutsOfChange::gives_up(const wire::Status& status) {
   const auto now = std::chrono::steady_clock::now();
   for (const auto& id : applied_.registered) {
-    const auto service = std::find_if(status.services.begin(), status.services.end(),
-                                      [&](const auto& one) { return one.id == id && one.healthy < one.wanted; });
+    const auto service = std::find_if(status.services.begin(), status.services.end(), [&](const auto& candidate) {
+      return candidate.id == id && candidate.healthy < candidate.wanted;
+    });
     if (service != status.services.end() && is_hopeless(client_.job_allocations(id)))
       hopeless_.try_emplace(id, now);
     else

@@ -79,9 +79,9 @@ namespace {
 /// Those of the jobs that the plan changes: what runs already is not what is decided about.
 std::vector<const model::Job*> changed_jobs(const wire::ClusterPlan& plan, const wire::ClusterBody& body) {
   std::vector<const model::Job*> out;
-  for (const auto& one : body.jobs) {
-    const bool changed = std::ranges::any_of(plan.jobs, [&](const auto& change) { return change.id == one.job.id; });
-    if (changed) out.push_back(&one.job);
+  for (const auto& job : body.jobs) {
+    const bool changed = std::ranges::any_of(plan.jobs, [&](const auto& change) { return change.id == job.job.id; });
+    if (changed) out.push_back(&job.job);
   }
   return out;
 }
@@ -107,7 +107,7 @@ void warn_of_slurm(sdk::Client& client, const model::Job& job) { warn(slurm_warn
 
 void warn_of_slurm(sdk::Client& client, const wire::ClusterBody& body, const std::vector<CapsuleFile>& files) {
   std::vector<const model::Job*> jobs;
-  for (const auto& one : body.jobs) jobs.push_back(&one.job);
+  for (const auto& job : body.jobs) jobs.push_back(&job.job);
   warn(slurm_warnings(client, jobs, files));
 }
 

@@ -85,7 +85,7 @@ std::string overlay_of(const ClusterFacts& facts, const model::Capsule& capsule,
 }
 
 bool depends(const std::vector<model::Dependency>& dependencies, const std::string& job) {
-  return std::ranges::any_of(dependencies, [&](const model::Dependency& one) { return one.job == job; });
+  return std::ranges::any_of(dependencies, [&](const model::Dependency& dependency) { return dependency.job == job; });
 }
 
 std::vector<std::string> dependents_of(const std::string& job, const std::vector<wire::JobWithSource>& all) {
@@ -181,8 +181,8 @@ std::vector<std::string> changes_of_all_at_once(const wire::ClusterPlan& plan,
                                                 const std::vector<wire::JobWithSource>& wanted) {
   std::vector<std::string> lines;
   for (const auto& change : plan.jobs) {
-    const auto job =
-        std::ranges::find_if(wanted, [&](const wire::JobWithSource& one) { return one.job.id == change.id; });
+    const auto job = std::ranges::find_if(
+        wanted, [&](const wire::JobWithSource& candidate) { return candidate.job.id == change.id; });
     if (job == wanted.end()) continue;
     const auto dependents = dependents_of(change.id, wanted);
     if (dependents.empty()) continue;

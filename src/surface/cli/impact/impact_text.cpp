@@ -12,8 +12,8 @@ std::string impact_line(const std::vector<model::Judgement>& parts) {
 
 std::string prospects_text(const std::vector<model::Prospect>& prospects) {
   std::string out;
-  for (const auto& one : prospects)
-    out += fmt::format("  {}: {}\n    if it fails: {}\n", one.what, one.rollout, one.if_it_fails);
+  for (const auto& prospect : prospects)
+    out += fmt::format("  {}: {}\n    if it fails: {}\n", prospect.what, prospect.rollout, prospect.if_it_fails);
   return out;
 }
 

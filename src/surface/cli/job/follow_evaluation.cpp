@@ -47,8 +47,8 @@ void show_failure(sdk::Client& client, const wire::AllocationStub& allocation) {
   }
 }
 
-sdk::At<model::Evaluation> finished(sdk::Client& client, const std::string& eval_id,
-                                    std::chrono::steady_clock::time_point deadline) {
+sdk::Indexed<model::Evaluation> finished(sdk::Client& client, const std::string& eval_id,
+                                         std::chrono::steady_clock::time_point deadline) {
   say(fmt::format("==> Monitoring evaluation \"{}\"", short_id(eval_id)));
   auto evaluation = client.evaluation(eval_id);
   while (!evaluation.value.terminal() && std::chrono::steady_clock::now() < deadline)

@@ -17,10 +17,11 @@ namespace {
 /// The first placement of each group: the others of it go the same way.
 void print_scores(const std::vector<wire::Touched>& touched) {
   std::set<std::string> groups;
-  for (const auto& one : touched) {
-    const auto group = one.name.substr(0, one.name.rfind('['));
-    if (one.scores.empty() || !groups.insert(group).second) continue;
-    print(fmt::format("- Scores of {}:\n", one.name) + scores_text(one.scores, {{one.scores[0].node_id, one.node}}));
+  for (const auto& allocation : touched) {
+    const auto group = allocation.name.substr(0, allocation.name.rfind('['));
+    if (allocation.scores.empty() || !groups.insert(group).second) continue;
+    print(fmt::format("- Scores of {}:\n", allocation.name) +
+          scores_text(allocation.scores, {{allocation.scores[0].node_id, allocation.node}}));
   }
 }
 
@@ -31,11 +32,12 @@ void print_evicted(const std::vector<wire::Evicted>& evicted) {
   print(paint(Colour::yellow, "Preemptions:") + "\n");
   if (evicted.size() < kFew) {
     Table table({"Alloc ID", "Job ID", "Task Group", "Node"});
-    for (const auto& one : evicted) table.add({short_id(one.id), one.job_id, one.group, one.node});
+    for (const auto& allocation : evicted)
+      table.add({short_id(allocation.id), allocation.job_id, allocation.group, allocation.node});
     return table.print();
   }
   std::map<std::pair<std::string, std::string>, std::size_t> by_job;
-  for (const auto& one : evicted) ++by_job[{one.ns, one.job_id}];
+  for (const auto& allocation : evicted) ++by_job[{allocation.ns, allocation.job_id}];
   Table table({"Job ID", "Namespace", "Allocations"});
   for (const auto& [job, count] : by_job) table.add({job.second, job.first, std::to_string(count)});
   table.print();

@@ -27,7 +27,7 @@ std::vector<Target> targets_of(sdk::Client& client, const Arguments& arguments) 
     wanted.emplace_back(name);
   }
   std::set<std::string> ids;
-  for (const auto& one : wanted) ids.insert(resolve_node(client, one));
+  for (const auto& node : wanted) ids.insert(resolve_node(client, node));
   const auto pool = arguments.find("pool"), node_class = arguments.find("class"), rack = arguments.find("rack");
   const bool selects = pool || node_class || rack;
   if (!selects && ids.empty())

@@ -97,7 +97,7 @@ int show_authority(const Arguments& arguments) {
     pem = os::read_file(arguments.positional().front(), 1u << 20);
   }
   if (arguments.has("pem")) {
-    for (const auto& one : crypto::split_certificates(pem)) print(one);
+    for (const auto& certificate : crypto::split_certificates(pem)) print(certificate);
     return kDone;
   }
   std::string between;

@@ -90,8 +90,8 @@ void write_directory(const std::string& directory, const std::map<std::string, s
 }
 
 adoption::Division division_of(const SurveyInputs& inputs) {
-  const adoption::ServiceBook book(os::find_file("/etc/services").value_or(""));
-  return adoption::divide(inputs.traffic, inputs.hosts, inputs.overrides, book);
+  const adoption::ServiceCatalog catalog(os::find_file("/etc/services").value_or(""));
+  return adoption::divide(inputs.traffic, inputs.hosts, inputs.overrides, catalog);
 }
 
 }  // namespace underway::cli

@@ -49,8 +49,8 @@ int deployments(const Arguments& arguments) {
 }
 
 Json version_of(const Json& versions, std::int64_t number) {
-  for (const auto& one : elements(versions)) {
-    if (cli::number(one, "Version") == number) return one;
+  for (const auto& version : elements(versions)) {
+    if (cli::number(version, "Version") == number) return version;
   }
   throw Error(Code::not_found, fmt::format("Job has no version {}", number));
 }

@@ -32,8 +32,8 @@ void line(const std::string& words) { print(fmt::format("    {}: {}\n", now(), w
 
 std::string indented(const std::string& lines) {
   std::string out;
-  for (const auto& one : split(lines, '\n')) {
-    if (!one.empty()) out += "    " + one;
+  for (const auto& line : split(lines, '\n')) {
+    if (!line.empty()) out += "    " + line;
     out += "\n";
   }
   out.pop_back();

@@ -97,8 +97,9 @@ Json paged(const Api& api, const Arguments& arguments, Json rows) {
 std::string rows_text(const boost::json::array& rows) {
   if (rows.empty()) return "No matching variables found\n";
   std::vector<std::vector<std::string>> cells;
-  for (const auto& one : rows)
-    cells.push_back({text(one, "Namespace"), text(one, "Path"), cli::moment(cli::number(one, "ModifyTime"))});
+  for (const auto& variable : rows)
+    cells.push_back(
+        {text(variable, "Namespace"), text(variable, "Path"), cli::moment(cli::number(variable, "ModifyTime"))});
   return cli::table_text({"Namespace", "Path", "Last Updated"}, cells);
 }
 
@@ -115,7 +116,8 @@ int list_variables(const Arguments& arguments) {
   }
   const bool everywhere = api.client().address().ns == "*";
   if (form == "terse") {
-    for (const auto& one : rows) print((everywhere ? text(one, "Namespace") + "|" : "") + text(one, "Path") + "\n");
+    for (const auto& variable : rows)
+      print((everywhere ? text(variable, "Namespace") + "|" : "") + text(variable, "Path") + "\n");
   }
   if (form == "table") print(rows_text(rows));
   if (form == "go-template") print_by_template(arguments, paged(api, arguments, rows));

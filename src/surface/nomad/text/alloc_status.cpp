@@ -131,7 +131,7 @@ std::string used_of(const std::string& used, const std::string& promised) {
 std::int64_t memory_of(const Json& stats) {
   const auto resident = number(stats, "RSS");
   const auto& measured = elements(stats, "Measured");
-  const bool known = std::any_of(measured.begin(), measured.end(), [](const Json& one) { return one == "RSS"; });
+  const bool known = std::any_of(measured.begin(), measured.end(), [](const Json& device) { return device == "RSS"; });
   return resident > 0 || known ? resident : number(stats, "Usage");
 }
 
@@ -191,8 +191,8 @@ std::string memory_text(const Json& stats, const std::string& measured) {
 template <class Value>
 std::string measured_text(const char* title, const Json& stats, const Value& value) {
   std::vector<std::string> names, values;
-  for (const auto& one : elements(stats, "Measured")) {
-    if (one.is_string()) names.emplace_back(std::string_view(one.get_string()));
+  for (const auto& device : elements(stats, "Measured")) {
+    if (device.is_string()) names.emplace_back(std::string_view(device.get_string()));
   }
   if (names.empty()) return {};
   std::sort(names.begin(), names.end());
@@ -269,9 +269,9 @@ void print_checks(Api& api, const Json& allocation) {
     return;
   }
   Rows rows;
-  for (const auto& [id, one] : results.is_object() ? results.get_object() : boost::json::object())
-    rows.push_back({text(one, "Service"), text(one, "Task").empty() ? "(group)" : text(one, "Task"), text(one, "Check"),
-                    text(one, "Mode"), text(one, "Status")});
+  for (const auto& [id, check] : results.is_object() ? results.get_object() : boost::json::object())
+    rows.push_back({text(check, "Service"), text(check, "Task").empty() ? "(group)" : text(check, "Task"),
+                    text(check, "Check"), text(check, "Mode"), text(check, "Status")});
   std::sort(rows.begin(), rows.end());
   if (!rows.empty())
     print("\nNomad Service Checks:\n" + cli::table_text({"Service", "Task", "Name", "Mode", "Status"}, rows));

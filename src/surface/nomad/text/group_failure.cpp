@@ -14,7 +14,7 @@ std::string GroupFailure::title() const {
 
 std::string GroupFailure::reasons(std::string_view prefix) const {
   std::string out;
-  for (const auto& one : lines) out += fmt::format("{}{}\n", prefix, one);
+  for (const auto& line : lines) out += fmt::format("{}{}\n", prefix, line);
   return out;
 }
 

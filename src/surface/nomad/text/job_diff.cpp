@@ -59,7 +59,8 @@ std::string annotation(const std::string& words) {
 
 std::string annotations_of(const Json& part) {
   std::vector<std::string> words;
-  for (const auto& one : elements(part, "Annotations")) words.push_back(annotation(std::string(one.as_string())));
+  for (const auto& annotated : elements(part, "Annotations"))
+    words.push_back(annotation(std::string(annotated.as_string())));
   return words.empty() ? std::string() : " (" + join(words, ", ") + ")";
 }
 
@@ -90,7 +91,7 @@ std::string object_text(const Json& part, std::size_t start, const Widths& width
 std::string body_text(const Json& part, std::size_t start, const Widths& widths) {
   std::vector<std::string> lines;
   for (const auto& field : elements(part, "Fields")) lines.push_back(field_line(field, start, widths));
-  for (const auto& one : elements(part, "Objects")) lines.push_back(object_text(one, start, widths));
+  for (const auto& inner : elements(part, "Objects")) lines.push_back(object_text(inner, start, widths));
   return join(lines, "\n");
 }
 
@@ -156,8 +157,8 @@ array& parts_of(Json& whole, const char* name) {
 
 void add_unchanged(Json& whole, const char* name, const std::vector<std::string>& names) {
   auto& parts = parts_of(whole, name);
-  for (const auto& one : names) {
-    if (!named(parts, one)) parts.push_back(object{{"Type", "None"}, {"Name", one}});
+  for (const auto& part_name : names) {
+    if (!named(parts, part_name)) parts.push_back(object{{"Type", "None"}, {"Name", part_name}});
   }
   sort_by_name(parts);
 }

@@ -53,14 +53,15 @@ std::string preemptions_text(const boost::json::array& evicted) {
   const std::string title = "Preemptions:\n\n";
   Rows rows;
   if (evicted.size() < kFew) {
-    for (const auto& one : evicted) rows.push_back({text(one, "ID"), text(one, "JobID"), text(one, "TaskGroup")});
+    for (const auto& allocation : evicted)
+      rows.push_back({text(allocation, "ID"), text(allocation, "JobID"), text(allocation, "TaskGroup")});
     return title + cli::table_text({"Alloc ID", "Job ID", "Task Group"}, rows);
   }
   std::map<std::vector<std::string>, std::size_t> by_job;
   std::map<std::string, std::size_t> by_type;
-  for (const auto& one : evicted) {
-    ++by_job[{text(one, "JobID"), text(one, "Namespace"), text(one, "JobType")}];
-    ++by_type[text(one, "JobType")];
+  for (const auto& allocation : evicted) {
+    ++by_job[{text(allocation, "JobID"), text(allocation, "Namespace"), text(allocation, "JobType")}];
+    ++by_type[text(allocation, "JobType")];
   }
   if (by_job.size() >= kFew) {
     for (const auto& [type, count] : by_type) rows.push_back({type, std::to_string(count)});

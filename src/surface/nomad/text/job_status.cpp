@@ -52,7 +52,8 @@ std::string next_launch(const Json& job) {
 
 std::string job_facts(const Json& job) {
   std::vector<std::string> datacenters;
-  for (const auto& one : elements(job, "Datacenters")) datacenters.emplace_back(std::string_view(one.as_string()));
+  for (const auto& datacenter : elements(job, "Datacenters"))
+    datacenters.emplace_back(std::string_view(datacenter.as_string()));
   const bool periodic = !cli::member(job, "Periodic").is_null(),
              parameterized = !cli::member(job, "ParameterizedJob").is_null() && !truth(job, "Dispatched");
   cli::Lines lines{{"ID", text(job, "ID")},
@@ -92,7 +93,7 @@ void print_started(Api& api, const Json& job, const char* between, const char* t
 
 std::string names(const boost::json::array& list_jobs) {
   std::vector<std::string> out;
-  for (const auto& one : list_jobs) out.emplace_back(std::string_view(one.as_string()));
+  for (const auto& datacenter : list_jobs) out.emplace_back(std::string_view(datacenter.as_string()));
   return join(out, ", ");
 }
 
@@ -140,9 +141,9 @@ std::string reschedule_text(const Json& job, const std::string& name) {
 /// The newest allocation of each group.
 std::map<std::string, Json> newest_of(const boost::json::array& allocations) {
   std::map<std::string, Json> newest;
-  for (const auto& one : allocations) {
-    auto& known = newest[text(one, "TaskGroup")];
-    if (known.is_null() || number(one, "ModifyTime") > number(known, "ModifyTime")) known = one;
+  for (const auto& allocation : allocations) {
+    auto& known = newest[text(allocation, "TaskGroup")];
+    if (known.is_null() || number(allocation, "ModifyTime") > number(known, "ModifyTime")) known = allocation;
   }
   return newest;
 }
@@ -182,10 +183,10 @@ std::string placement_failure_text(const boost::json::array& evaluations) {
   constexpr std::size_t kMost = 5;
   bool waits = false;
   const Json* latest = nullptr;
-  for (const auto& one : evaluations) {
-    waits = waits || text(one, "Status") == "blocked";
-    if (members(one, "FailedTGAllocs").empty()) continue;
-    if (latest == nullptr || number(one, "CreateIndex") > number(*latest, "CreateIndex")) latest = &one;
+  for (const auto& evaluation : evaluations) {
+    waits = waits || text(evaluation, "Status") == "blocked";
+    if (members(evaluation, "FailedTGAllocs").empty()) continue;
+    if (latest == nullptr || number(evaluation, "CreateIndex") > number(*latest, "CreateIndex")) latest = &evaluation;
   }
   if (!waits || latest == nullptr) return {};
   std::string out = "\nPlacement Failure\n", between;

@@ -28,8 +28,8 @@ using cli::truth;
 
 std::int64_t running_on(Api& api, const std::string& node) {
   std::int64_t count = 0;
-  for (const auto& one : elements(api.get("/v1/node/" + cli::part(node) + "/allocations")))
-    count += text(one, "ClientStatus") == "running" ? 1 : 0;
+  for (const auto& allocation : elements(api.get("/v1/node/" + cli::part(node) + "/allocations")))
+    count += text(allocation, "ClientStatus") == "running" ? 1 : 0;
   return count;
 }
 
@@ -178,13 +178,13 @@ void print_events(const Json& node, bool verbose) {
 /// What running allocations were promised, of what the node has to give.
 void print_allocated(const Json& node, const boost::json::array& allocations) {
   std::int64_t cpu = 0, memory = 0, disk = 0;
-  for (const auto& one : allocations) {
-    if (text(one, "ClientStatus") != "running") continue;
-    for (const auto& [name, task] : members(one, "AllocatedResources.Tasks")) {
+  for (const auto& allocation : allocations) {
+    if (text(allocation, "ClientStatus") != "running") continue;
+    for (const auto& [name, task] : members(allocation, "AllocatedResources.Tasks")) {
       cpu += number(task, "Cpu.CpuShares");
       memory += number(task, "Memory.MemoryMB");
     }
-    disk += number(one, "AllocatedResources.Shared.DiskMB");
+    disk += number(allocation, "AllocatedResources.Shared.DiskMB");
   }
   const auto total = [&](const char* all, const char* kept) { return number(node, all) - number(node, kept); };
   print(
@@ -202,10 +202,10 @@ void print_allocated(const Json& node, const boost::json::array& allocations) {
 /// What the running allocations use, as the machine measures it; one that cannot be asked counts as nothing.
 void print_used(Api& api, const Json& node, const boost::json::array& allocations) {
   std::int64_t cpu = 0, memory = 0;
-  for (const auto& one : allocations) {
-    if (text(one, "ClientStatus") != "running") continue;
+  for (const auto& allocation : allocations) {
+    if (text(allocation, "ClientStatus") != "running") continue;
     try {
-      const Json stats = api.get("/v1/client/allocation/" + cli::part(text(one, "ID")) + "/stats");
+      const Json stats = api.get("/v1/client/allocation/" + cli::part(text(allocation, "ID")) + "/stats");
       cpu += number(stats, "ResourceUsage.CpuStats.TotalTicks");
       const auto resident = number(stats, "ResourceUsage.MemoryStats.RSS");
       memory += resident > 0 ? resident : number(stats, "ResourceUsage.MemoryStats.Usage");

@@ -23,16 +23,16 @@ std::string allocations_text(boost::json::array allocations, bool verbose) {
   if (allocations.empty()) return "No allocations placed\n";
   newest_first(allocations, "CreateIndex");
   Rows rows;
-  for (const auto& one : allocations) {
-    const auto created = number(one, "CreateTime"), modified = number(one, "ModifyTime");
-    std::vector<std::string> row{id_text(text(one, "ID"), verbose)};
-    if (verbose) row.push_back(text(one, "EvalID"));
-    row.push_back(id_text(text(one, "NodeID"), verbose));
-    if (verbose) row.push_back(text(one, "NodeName"));
+  for (const auto& allocation : allocations) {
+    const auto created = number(allocation, "CreateTime"), modified = number(allocation, "ModifyTime");
+    std::vector<std::string> row{id_text(text(allocation, "ID"), verbose)};
+    if (verbose) row.push_back(text(allocation, "EvalID"));
+    row.push_back(id_text(text(allocation, "NodeID"), verbose));
+    if (verbose) row.push_back(text(allocation, "NodeName"));
     // Lists tell it beside the job, whole allocations in it.
-    const std::string version = text(one, "JobVersion");
-    row.insert(row.end(), {text(one, "TaskGroup"), version.empty() ? text(one, "Job.Version") : version,
-                           text(one, "DesiredStatus"), text(one, "ClientStatus")});
+    const std::string version = text(allocation, "JobVersion");
+    row.insert(row.end(), {text(allocation, "TaskGroup"), version.empty() ? text(allocation, "Job.Version") : version,
+                           text(allocation, "DesiredStatus"), text(allocation, "ClientStatus")});
     row.push_back(verbose ? cli::moment(created) : cli::since(created));
     row.push_back(verbose ? cli::moment(modified) : cli::since(modified));
     rows.push_back(std::move(row));
@@ -53,9 +53,9 @@ std::string placement_failures(const cli::Json& evaluation) {
 std::string job_evaluations_text(boost::json::array evaluations, bool verbose) {
   newest_first(evaluations, "CreateIndex");
   Rows rows;
-  for (const auto& one : evaluations)
-    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
-                    text(one, "Status"), placement_failures(one)});
+  for (const auto& evaluation : evaluations)
+    rows.push_back({id_text(text(evaluation, "ID"), verbose), text(evaluation, "Priority"),
+                    text(evaluation, "TriggeredBy"), text(evaluation, "Status"), placement_failures(evaluation)});
   return cli::table_text({"ID", "Priority", "Triggered By", "Status", "Placement Failures"}, rows);
 }
 
@@ -88,10 +88,11 @@ std::string node_stubs_text(const boost::json::array& nodes, bool verbose) {
 
 std::string evaluations_text(const boost::json::array& evaluations, bool verbose) {
   Rows rows;
-  for (const auto& one : evaluations)
-    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
-                    text(one, "JobID"), text(one, "Namespace"), id_text(text(one, "NodeID"), verbose),
-                    text(one, "Status"), placement_failures(one)});
+  for (const auto& evaluation : evaluations)
+    rows.push_back({id_text(text(evaluation, "ID"), verbose), text(evaluation, "Priority"),
+                    text(evaluation, "TriggeredBy"), text(evaluation, "JobID"), text(evaluation, "Namespace"),
+                    id_text(text(evaluation, "NodeID"), verbose), text(evaluation, "Status"),
+                    placement_failures(evaluation)});
   return cli::table_text(
       {"ID", "Priority", "Triggered By", "Job ID", "Namespace", "Node ID", "Status", "Placement Failures"}, rows);
 }
@@ -100,9 +101,9 @@ std::string deployments_text(boost::json::array deployments, bool verbose) {
   if (deployments.empty()) return "No deployments found\n";
   newest_first(deployments, "CreateIndex");
   Rows rows;
-  for (const auto& one : deployments)
-    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "JobID"), text(one, "JobVersion"), text(one, "Status"),
-                    text(one, "StatusDescription")});
+  for (const auto& deployment : deployments)
+    rows.push_back({id_text(text(deployment, "ID"), verbose), text(deployment, "JobID"), text(deployment, "JobVersion"),
+                    text(deployment, "Status"), text(deployment, "StatusDescription")});
   return cli::table_text({"ID", "Job ID", "Job Version", "Status", "Description"}, rows);
 }
 

@@ -146,11 +146,11 @@ TEST_F(ClientTest, FollowsEventsUntilItHasSeenEnough) {
   EXPECT_GT(started.newest, 1);
   EXPECT_EQ(started.complete_from, 1);
   types.clear();
-  const auto one = [&](const boost::json::value& event) {
+  const auto take_one = [&](const boost::json::value& event) {
     keep(event);
     return false;
   };
-  client.events({}, begin, one, [] { return true; });
+  client.events({}, begin, take_one, [] { return true; });
   EXPECT_EQ(types.size(), 1u) << "it stops when it is told so";
   const auto refused = refusal([&] { client.events({{"Jobs"}, 0}, begin, keep, [] { return false; }); });
   EXPECT_EQ(refused.code(), Code::invalid);

@@ -9,7 +9,8 @@ using describe::Structure;
 using describe::Tag;
 
 bool ClusterPlan::needs_you() const {
-  return std::any_of(shortfalls.begin(), shortfalls.end(), [](const Shortfall& one) { return one.needs_you; });
+  return std::any_of(shortfalls.begin(), shortfalls.end(),
+                     [](const Shortfall& shortfall) { return shortfall.needs_you; });
 }
 
 const Structure& description(Tag<JobWithSource>) {

@@ -17,6 +17,7 @@ namespace underway::nomad {
 namespace {
 
 using boost::json::object;
+using cli::Api;
 using cli::Arguments;
 using cli::elements;
 using cli::member;

@@ -18,6 +18,7 @@
 namespace underway::nomad {
 namespace {
 
+using cli::Api;
 using cli::Arguments;
 using cli::elements;
 using cli::id_text;

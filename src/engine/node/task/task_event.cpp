@@ -82,7 +82,7 @@ model::TaskEvent missing(const std::vector<std::string>& what) {
                                        what.begin() + static_cast<std::ptrdiff_t>(std::min(what.size(), kShown)));
   std::string text = "Missing: " + join(shown, ", ");
   if (what.size() > kShown) text += fmt::format(", and {} more", what.size() - kShown);
-  return make(kTemplate, text);
+  return make(protocol::event::kTemplate, text);
 }
 
 void append(model::TaskState& state, model::TaskEvent event, TimePoint now) {

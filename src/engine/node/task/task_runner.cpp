@@ -96,8 +96,8 @@ void TaskRunner::tell_wait() {
 
 void TaskRunner::tell_once(model::TaskEvent event) {
   const auto& events = record_.state.events;
-  if (!events.empty() && events.back().type == protocol::event.type && events.back().message == event.message) return;
-  record_event(std::move(protocol::event));
+  if (!events.empty() && events.back().type == event.type && events.back().message == event.message) return;
+  record_event(std::move(event));
 }
 
 void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
@@ -129,7 +129,7 @@ void TaskRunner::begin_stop() {
 void TaskRunner::stop_now() {
   shutdown_timer_.reset();
   if (!process_) return;
-  record_event(protocol::event::killing(kill_signal(), kill_timeout()));
+  record_event(event::killing(kill_signal(), kill_timeout()));
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
 

@@ -1,5 +1,5 @@
-// A program of somebody else's that speaks to a server: it lists the nodes, and why a job is as it is. What it is linked
-// with is what the SDK needs, and no more (alone_test.cpp).
+// A program of somebody else's that speaks to a server: it lists the nodes, and why a job is as it is. What it is
+// linked with is what the SDK needs, and no more (alone_test.cpp).
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -16,10 +16,6 @@
 
 namespace underway::api {
 
-using describe::Builder;
-using describe::Structure;
-using describe::Tag;
-
 std::string cause_in_words(const model::Allocation& allocation) {
   const auto cause = model::first_cause(allocation.task_states);
   return cause ? fmt::format("task '{}': {}", cause->task, cause->text) : allocation.client_description;

@@ -1,8 +1,8 @@
 /// @file
 /// underway-capsule-init: pid 1 of a capsule. It waits for the word to go (its network is being made), runs the step
 /// `probe`, keeps the capsule's services running in the order of their dependencies, runs steps when asked, and stops
-/// all in reverse order at SIGTERM. Who connects from outside while a service is away waits (doors.hpp); what is asked on
-/// the control socket is in requests.hpp. Static, and libc only: one of it stays resident in every capsule.
+/// all in reverse order at SIGTERM. Who connects from outside while a service is away waits (doors.hpp); what is asked
+/// on the control socket is in requests.hpp. Static, and libc only: one of it stays resident in every capsule.
 
 #include <errno.h>
 #include <poll.h>

@@ -204,7 +204,7 @@ void CapsuleHistory::perform(const Operation& operation, bool faults) {
   ownership::Outcome outcome;
   outcome.begun_at = operation.begun_at;
   do_operation(operation, outcome, faults);
-  story_.push_back(fmt::format("{}: errand {} in {}: {}; c1 {} c2 {} c3 {}", steps_,
+  story_.push_back(fmt::format("{}: operation {} in {}: {}; c1 {} c2 {} c3 {}", steps_,
                                static_cast<int>(operation.todo.action), describe::spell(operation.phase),
                                outcome.error.value_or("done"), machines_[0].data, machines_[1].data,
                                machines_[2].data));

@@ -130,11 +130,12 @@ class Controllers {
   }
   awaitable<void> registered(model::Job job) {
     server::RegisterJob request{std::move(job), {}, {}};
-    co_await server_.register_job(std::move(request));
+    co_await server_.apply(std::move(request));
   }
-  template <class Decide>
-  awaitable<void> submitted(Decide decide) {
-    co_await server_.writer().submit(std::move(decide));
+  template <class What>
+  awaitable<void> submitted(What what) {
+    auto request = server::testing::asked(std::move(what));
+    co_await server_.apply(std::move(request));
   }
   void run(awaitable<void> task) {
     async::TaskGroup tasks(loop_.executor(), "test");

@@ -6,7 +6,6 @@
 
 #include <functional>
 
-#include "files/masters/status.hpp"
 #include "http/client.hpp"
 #include "image/store.hpp"
 #include "model/access/acl.hpp"

@@ -64,7 +64,7 @@ class Busy {
 
 async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
   if (busy_.contains(request.volume.id)) const Busy refused(busy_, request.volume.id);
-  // Whoever tends what is pending hears of it at the same time as we do.
+  // Whoever carries on what is pending hears of it at the same time as we do.
   std::optional<Busy> deciding(std::in_place, busy_, std::string(kDeciding) + SystemIds().uuid());
   const auto volume = co_await server_.apply(std::move(request));
   Answer answer;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "async/testing/simulated_time.hpp"
+#include "server/testing/asked.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {
@@ -43,12 +44,8 @@ class FollowerTest : public ::testing::Test {
     time_.run_for(0s);
   }
   async::awaitable<void> submit(Change change) {
-    auto decide = [change](const Tables&, const Context&) {
-      Decision<Nothing> decision;
-      decision.changes.push_back(change);
-      return decision;
-    };
-    co_await writer_->submit(std::move(decide));
+    testing::PutChanges request{{std::move(change)}};
+    co_await writer_->apply(std::move(request));
   }
   void put_node() { put(tables::PutNode{testing::make_node(1)}); }
   void put_setting() { put(tables::PutSetting{"test/1", boost::json::value(1)}); }

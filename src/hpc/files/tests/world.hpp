@@ -60,7 +60,7 @@ class FilesWorld : public ::testing::Test {
     settle();
     return result;
   }
-  FilesPut put_into(const std::string& cluster, std::vector<model::SyncFile> files, bool directory = false,
+  FilesPut put_into(const std::string& cluster, std::vector<model::FileDeclaration> files, bool directory = false,
                     bool dry = false) {
     auto wanted = loop.run_until_done(service.prepare_put(cluster, std::move(files), directory, dry));
     if (!dry) return loop.run_until_done(server.apply(std::move(wanted)));

@@ -312,7 +312,7 @@ async::awaitable<void> Controller::destroy(std::string cluster, std::string name
   try {
     co_await async::on_pool(pool_, work);
     HostGone forgotten{cluster, name};
-    co_await server_.apply(std::ownership(forgotten));
+    co_await server_.apply(std::move(forgotten));
     succeeded(what);
     failing_.erase(cannot_make(cluster, name));
   } catch (const Error& error) {

@@ -84,7 +84,7 @@ awaitable<Response> finish_incoming(Api& api, Request request) {
   const std::string name = fmt::format("{}:{}", image.name, image.version);
   impact::Finding finding{model::Impact::none, fmt::format("image '{}' is kept, and nothing is started from it", name)};
   ChangeWords words{fmt::format("push image '{}'", name)};
-  co_await note_change(api, request, std::ownership(words), std::move(finding));
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json(json::encode(image));
 }
 

@@ -87,7 +87,7 @@ server::RegisterJob declared_job(const Request& request, const boost::json::valu
 Declared parse_cluster(const Request& request) {
   auto text = parse_body(request);
   const auto declared = take_jobs(text);
-  auto body = json::decode<wire::ClusterBody>(boost::json::value(std::ownership(text)));
+  auto body = json::decode<wire::ClusterBody>(boost::json::value(std::move(text)));
   if (body.cluster.name != request.param("name"))
     throw Error(Code::invalid, "the cluster's name does not match the path");
   refuse_problems(host::problems(host::cluster_spec(body.cluster)),

@@ -28,7 +28,7 @@ awaitable<Response> read_status(Api& api, Request request) {
     status.writable = troubles.writable;
     // While nothing can be written every loop fails of that, which is told already.
     for (auto& one :
-         troubles.writable&& visibility.nodes ? attention_for(api.server.loops()) : std::vector<Attention>{})
+         troubles.writable&& visibility.nodes ? attention_for(api.server.loops()) : std::vector<wire::Attention>{})
       troubles.attention.push_back(std::move(one));
     // What keeps everything else from being mended comes first.
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),

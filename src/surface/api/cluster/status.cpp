@@ -24,7 +24,7 @@ std::string cause_in_words(const model::Allocation& allocation) {
 namespace {
 
 /// The newest allocation of the job on each node decides; older ones are history.
-void look_at_allocations(server::Answers& answers, const model::Job& job, wire::ServiceStatus& service,
+void look_at_allocations(server::GateCache& answers, const model::Job& job, wire::ServiceStatus& service,
                          std::vector<wire::Attention>& attention) {
   static const ownership::CapsuleGuard guard;
   std::set<std::string> nodes, waits;
@@ -92,7 +92,7 @@ void look_at_evaluations(const tables::Tables& tables, const model::Job& job, wi
   }
 }
 
-wire::ServiceStatus service_of(server::Answers& answers, const model::Job& job,
+wire::ServiceStatus service_of(server::GateCache& answers, const model::Job& job,
                                std::vector<wire::Attention>& attention) {
   auto service = describe::project<wire::ServiceStatus>(job);
   look_at_allocations(answers, job, service, attention);
@@ -250,7 +250,7 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
                                 waits ? fmt::format("underway capsule fence {} -host-is-off", capsule.name)
                                       : "underway capsule status " + capsule.name});
   }
-  server::Answers answers(tables);
+  server::GateCache answers(tables);
   for (const auto& row : tables.jobs()) {
     if (row->stop || (!cluster.empty() && row->cluster != cluster) || !visibility.jobs(row->ns)) continue;
     const std::size_t known = status.attention.size();

@@ -11,7 +11,7 @@ wire::Attention attention_for(std::string_view what, std::string_view meaning, c
 /// Until then it is as likely as not that the next look succeeds.
 constexpr Duration kFailingLong = std::chrono::minutes(1);
 
-Attention attention_for_stuck(const async::LoopHealth& loop) {
+wire::Attention attention_for_stuck(const async::LoopHealth& loop) {
   return {
       fmt::format("the control loop '{}' is stuck since {}: {}", loop.name, format_time(loop.looked_at), loop.trouble),
       fmt::format("its look takes {} already, and should take less than {}", human_duration(loop.looking_for()),
@@ -19,7 +19,7 @@ Attention attention_for_stuck(const async::LoopHealth& loop) {
       "collect what support needs with `underway operator debug`, then restart the agent: tasks go on meanwhile"};
 }
 
-Attention attention_for_failing(const async::LoopHealth& loop) {
+wire::Attention attention_for_failing(const async::LoopHealth& loop) {
   return {
       fmt::format("the control loop '{}' fails since {}: {}", loop.name, format_time(loop.failing_since), loop.trouble),
       fmt::format("{} ({} times in a row)", loop.failure, loop.failures),
@@ -30,8 +30,8 @@ Attention attention_for_failing(const async::LoopHealth& loop) {
 
 bool needs_somebody(const async::LoopHealth& loop) { return loop.is_stuck() || loop.failing_for() > kFailingLong; }
 
-std::vector<Attention> attention_for(const async::LoopRegistry& loops) {
-  std::vector<Attention> out;
+std::vector<wire::Attention> attention_for(const async::LoopRegistry& loops) {
+  std::vector<wire::Attention> out;
   for (const auto& loop : loops.health()) {
     if (needs_somebody(loop)) out.push_back(loop.is_stuck() ? attention_for_stuck(loop) : attention_for_failing(loop));
   }

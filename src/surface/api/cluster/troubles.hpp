@@ -19,6 +19,6 @@ Troubles troubles_of(Api& api);
 /// Whether somebody should look at the loop: it has failed for more than a minute, or does not come back from a look.
 bool needs_somebody(const async::LoopHealth& loop);
 /// Of the loops that do, in the order of their start.
-std::vector<Attention> attention_for(const async::LoopRegistry& loops);
+std::vector<wire::Attention> attention_for(const async::LoopRegistry& loops);
 
 }  // namespace underway::api

@@ -392,7 +392,7 @@ class GroupExplainer {
 
   using ByState = std::map<std::string, Alike>;
   const tables::Tables& tables_;
-  server::Answers answers_{tables_};
+  server::GateCache answers_{tables_};
   ownership::CapsuleGuard guard_;
   const model::Job& job_;
   const model::TaskGroup& group_;

@@ -181,7 +181,7 @@ void add_summaries(Exposition& to, const ServerSnapshot& from, const MetricsView
 
 }  // namespace
 
-void add_loop_metrics(Exposition& to, const std::vector<node::LoopMetrics>& loops, const Labels& base) {
+void add_loop_metrics(Exposition& to, const std::vector<protocol::LoopMetrics>& loops, const Labels& base) {
   for (const auto& loop : loops) {
     Labels own = base;
     own.emplace_back("loop", loop.name);

@@ -33,7 +33,7 @@ struct ServerSnapshot {
   std::array<std::int64_t, 3> by_status{};  ///< by model::JobStatus
   bool writable = true;
   std::int64_t longest_hold_ms = 0, holds = 0;
-  std::vector<node::LoopMetrics> loops;
+  std::vector<protocol::LoopMetrics> loops;
   std::int64_t troubled_loops = 0;
   Meter meter;
   server::WriterMeasures writer;
@@ -50,7 +50,7 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view);
 
 /// Of loops of the server, or of a node with `base`, its labels.
-void add_loop_metrics(Exposition& to, const std::vector<node::LoopMetrics>& loops, const Labels& base = {});
+void add_loop_metrics(Exposition& to, const std::vector<protocol::LoopMetrics>& loops, const Labels& base = {});
 
 /// `node` as the server knows it, or as it knows itself.
 void add_client_metrics(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node,

@@ -27,9 +27,10 @@ awaitable<Response> read_status(Api& api, Request request) {
     auto troubles = troubles_of(api);
     status.writable = troubles.writable;
     // While nothing can be written every loop fails of that, which is told already.
-    for (auto& one :
-         troubles.writable&& visibility.nodes ? attention_for(api.server.loops()) : std::vector<wire::Attention>{})
-      troubles.attention.push_back(std::move(one));
+    if (troubles.writable && visibility.nodes) {
+      auto loops = attention_for(api.server.loops());
+      std::move(loops.begin(), loops.end(), std::back_inserter(troubles.attention));
+    }
     // What keeps everything else from being mended comes first.
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
                             std::make_move_iterator(troubles.attention.end()));

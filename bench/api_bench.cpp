@@ -21,6 +21,7 @@
 #include "api/api.hpp"
 #include "async/group.hpp"
 #include "http/server.hpp"
+#include "server/testing/asked.hpp"
 #include "store/memory_store.hpp"
 
 namespace {
@@ -146,10 +147,10 @@ model::Job make_wide_job() {
   const model::TaskGroup group = job.groups[0];
   job.groups.assign(kGroups, group);
   for (int i = 0; i < kGroups; ++i) {
-    auto& one = job.groups[static_cast<std::size_t>(i)];
-    one.name = fmt::format("group-{}", i);
-    one.tasks[0].resources.cpu = 100 + i;
-    one.tasks[0].env["NUMBER"] = std::to_string(i);
+    auto& added = job.groups[static_cast<std::size_t>(i)];
+    added.name = fmt::format("group-{}", i);
+    added.tasks[0].resources.cpu = 100 + i;
+    added.tasks[0].env["NUMBER"] = std::to_string(i);
   }
   return job;
 }
@@ -299,12 +300,12 @@ async::awaitable<void> until_ended() {
 void bench_lists() {
   World world;
   for (int begin = 0; begin < kJobs; begin += 500) {
-    auto decide = [begin](const server::Tables&, const server::Context&) {
+    const auto decided = [begin](const server::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       for (int i = begin; i < begin + 500; ++i) decision.changes.push_back(tables::PutJob{make_job(i), std::nullopt});
       return decision;
     };
-    world.loop.run_until_done(world.server.writer().submit(std::move(decide)));
+    world.loop.run_until_done(world.server.apply(server::testing::asked(decided)));
   }
   const double before = processor_seconds();
   beside(world, time_lists, [](World&) { return until_ended(); });
@@ -313,7 +314,7 @@ void bench_lists() {
 
 void bench_plan() {
   World world;
-  auto decide = [](const server::Tables&, const server::Context&) {
+  const auto decided = [](const server::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     for (int i = 0; i < kNodes; ++i) {
       model::Node node;
@@ -330,7 +331,7 @@ void bench_plan() {
     }
     return decision;
   };
-  world.loop.run_until_done(world.server.writer().submit(std::move(decide)));
+  world.loop.run_until_done(world.server.apply(server::testing::asked(decided)));
   beside(world, time_plans, [](World&) { return until_ended(); });
 }
 
@@ -347,7 +348,7 @@ async::awaitable<void> make_events(World& world, int ready, bool hearing) {
     const auto due =
         static_cast<long>(std::chrono::duration<double>(SteadyClock::now() - begin).count() * kEventsPerSecond);
     for (; made < std::min(due, all); ++made) {
-      auto decide = [made](const server::Tables&, const server::Context& context) {
+      const auto decided = [made](const server::Tables&, const server::Context& context) {
         server::Decision<server::Nothing> decision;
         model::Evaluation evaluation;
         evaluation.id = context.ids.uuid();
@@ -356,7 +357,7 @@ async::awaitable<void> make_events(World& world, int ready, bool hearing) {
         decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
         return decision;
       };
-      co_await world.server.writer().submit(std::move(decide));
+      co_await world.server.apply(server::testing::asked(decided));
     }
     co_await async::sleep_for(1ms);
   }

@@ -27,14 +27,14 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "capsule/capsule.hpp"
-#include "capsule/control.hpp"
-#include "capsule/tests/slurm_root.hpp"
 #include "image/key.hpp"
 #include "image/pack.hpp"
 #include "net/neighbours.hpp"
 #include "net/netlink.hpp"
 #include "os/file.hpp"
+#include "run/capsule.hpp"
+#include "run/control.hpp"
+#include "run/tests/slurm_root.hpp"
 
 namespace {
 
@@ -210,14 +210,14 @@ class Bed {
     os::make_directories(place);
     ledgers_.push_back(std::make_unique<os::Ledger>(place + "/ledger"));
     const auto programs = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin";
-    capsule::Options options;
+    run::Options options;
     options.driver.keeper_program = (programs / "underway-keeper").string();
     options.driver.ledger = ledgers_.back().get();
     options.init_program = (programs / "underway-capsule-init").string();
     options.capsules = place + "/capsules";
     options.images = place + "/images";
     options.keys = {directory_ + "/keys"};
-    return capsule::make_capsule(options);
+    return run::make_capsule(options);
   }
 
   std::string directory_;
@@ -250,12 +250,12 @@ std::string service_program(Bed& bed) {
 }
 
 void start_of_slurmctld(Bed& bed, int rounds) {
-  if (!capsule::has_slurm()) {
+  if (!run::has_slurm()) {
     std::cout << "slurmctld: left out, it is not installed\n";
     return;
   }
-  capsule::fill_slurm_root(bed.root("slurm"));
-  const auto image = bed.pack("slurm", capsule::slurm_services());
+  run::fill_slurm_root(bed.root("slurm"));
+  const auto image = bed.pack("slurm", run::slurm_services());
   std::vector<double> first, again, stops;
   for (int round = 0; round <= rounds; ++round) {
     const auto begin = steady_clock::now();

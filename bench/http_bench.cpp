@@ -17,6 +17,7 @@
 #include "acl/identity.hpp"
 #include "api/api.hpp"
 #include "http/server.hpp"
+#include "server/testing/asked.hpp"
 #include "store/memory_store.hpp"
 
 namespace {
@@ -151,7 +152,7 @@ model::Job make_job() {
 
 /// A token with two policies.
 asio::awaitable<void> put_token(server::Server& server) {
-  auto decide = [](const tables::Tables&, const server::Context&) {
+  const auto decided = [](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     model::AclToken token;
     token.accessor_id = "bench";
@@ -166,12 +167,12 @@ asio::awaitable<void> put_token(server::Server& server) {
     decision.changes = {tables::PutAclToken{token}, tables::PutAclPolicy{reader}, tables::PutAclPolicy{writer}};
     return decision;
   };
-  co_await server.writer().submit(std::move(decide));
+  co_await server.apply(server::testing::asked(decided));
 }
 
 asio::awaitable<void> put_job(server::Server& server, model::Job job) {
   server::RegisterJob request{std::move(job), {}, {}};
-  co_await server.register_job(std::move(request));
+  co_await server.apply(std::move(request));
 }
 
 long await_report(async::Loop& loop, int fd) {

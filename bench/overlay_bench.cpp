@@ -12,9 +12,9 @@
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/process.hpp"
-#include "overlay/snapshot.hpp"
+#include "overlay/snapshot/snapshot.hpp"
 #include "overlay/tests/writer.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 
 namespace {
 

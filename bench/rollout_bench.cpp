@@ -41,29 +41,23 @@ class Machinery {
         writer_((tables_.follow(&fleet_), loop_.executor()), store_, tables_, fleet_, clock_, ids_, true) {}
 
   /// Returns when the decision, and what was scheduled because of it, is durable.
-  template <class Decide>
-  void run(Decide decide) {
-    loop_.run_until_done(submit(writer_, std::move(decide)));
+  template <server::Request R>
+  void run(R request) {
+    loop_.run_until_done(apply(writer_, std::move(request)));
     finish();
   }
   const tables::Tables& tables() const { return tables_; }
 
-  void register_job(model::Job job) {
-    run([job](const server::Tables& t, const server::Context& c) {
-      return server::decide_register(t, {job, {}, {}}, c);
-    });
-  }
+  void register_job(model::Job job) { run(server::RegisterJob{job, {}, {}}); }
   void join(std::size_t nodes) {
-    run([nodes](const server::Tables&, const server::Context&) {
-      server::Decision<server::Nothing> decision;
-      for (std::size_t i = 0; i < nodes; ++i) {
-        auto node = make_node(static_cast<int>(i + 1), 64'000, 262'144);
-        node.status = model::NodeStatus::ready;
-        node.computed_class = model::compute_class(node);
-        decision.changes.push_back(tables::PutNode{std::move(node)});
-      }
-      return decision;
-    });
+    server::testing::PutChanges put;
+    for (std::size_t i = 0; i < nodes; ++i) {
+      auto node = make_node(static_cast<int>(i + 1), 64'000, 262'144);
+      node.status = model::NodeStatus::ready;
+      node.computed_class = model::compute_class(node);
+      put.changes.push_back(tables::PutNode{std::move(node)});
+    }
+    run(std::move(put));
   }
   /// All nodes tell that what they shall run does, and is well, `batch` nodes in a decision as one commit takes them.
   void report_well(const std::string& job, std::size_t batch) {
@@ -88,22 +82,22 @@ class Machinery {
     }
     loop_.run_until_done(settle(writer_));
   }
-  template <class Decide>
-  static async::awaitable<void> submit(server::Writer& writer, Decide decide) {
-    co_await writer.submit(std::move(decide));
+  template <server::Request R>
+  static async::awaitable<void> apply(server::Writer& writer, R request) {
+    co_await writer.apply(std::move(request));
   }
   static async::awaitable<void> settle(server::Writer& writer) { co_await writer.settled(); }
   async::awaitable<void> tell(std::vector<std::pair<std::string, std::string>> reports) {
-    auto decide = [reports](const server::Tables& t, const server::Context& c) {
+    const auto all_of_them = [reports](const server::Tables& t, const server::Context& c) {
       server::Decision<server::Nothing> all;
       for (const auto& [node, id] : reports) {
-        auto one = server::decide_allocation_updates(
-            t, node, {server::testing::report(id, model::ClientStatus::running, true)}, c);
+        auto one = decide(
+            t, server::UpdateAllocations{node, {server::testing::report(id, model::ClientStatus::running, true)}}, c);
         std::move(one.changes.begin(), one.changes.end(), std::back_inserter(all.changes));
       }
       return all;
     };
-    co_await writer_.submit(std::move(decide));
+    co_await writer_.apply(server::testing::asked(all_of_them));
   }
   bool pending() const {
     const auto rows = tables_.pending_evaluations();

@@ -2,7 +2,7 @@
 /// How many placements per second one core decides on a large cluster, in memory.
 /// Usage: scheduler_bench [nodes] [allocations]
 
-#include "scheduler/detail/placer.hpp"
+#include "scheduler/placement/placer.hpp"
 #include "scheduler/schedule.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 namespace {
 
 using namespace underway;
-using scheduler::detail::Ask;
-using scheduler::detail::Peers;
-using scheduler::detail::Placer;
+using scheduler::Ask;
+using scheduler::Peers;
+using scheduler::Placer;
 using tables::Row;
 
 double cpu_now() {
@@ -162,16 +162,16 @@ void full_scan(Cluster& cluster, std::int64_t count) {
   const Ask ask(job, job->groups[0]);
   const double took = seconds([&] {
     for (std::int64_t i = 0; i < count; ++i) {
-      scheduler::detail::Slot best = scheduler::detail::kNoSlot;
+      scheduler::Slot best = scheduler::kNoSlot;
       double most = -1;
       for (const auto slot : index.ordered()) {
-        if (!scheduler::detail::fits(index, slot, ask)) continue;
-        const double score = scheduler::detail::fit_score(index.room(slot), ask.amount);
+        if (!scheduler::fits(index, slot, ask)) continue;
+        const double score = scheduler::fit_score(index.room(slot), ask.amount);
         if (score <= most) continue;
         most = score;
         best = slot;
       }
-      if (best != scheduler::detail::kNoSlot) index.take(best, ask.amount, {});
+      if (best != scheduler::kNoSlot) index.take(best, ask.amount, {});
     }
   });
   index.rollback(0);

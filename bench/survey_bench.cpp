@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "net/capture_file.hpp"
-#include "survey/reading.hpp"
+#include "traffic/reading.hpp"
 
 namespace {
 
@@ -173,7 +173,7 @@ std::int64_t only_read(const std::string& path) {
   return packets;
 }
 
-std::int64_t survey_of(const std::string& path) { return survey::read_traffic({path}, {}).packets; }
+std::int64_t survey_of(const std::string& path) { return traffic::read_traffic({path}, {}).packets; }
 
 /// Ten gigabytes that are nowhere: the mix again and again, through a pipe.
 std::int64_t survey_of_pipe(const std::string& mix) {

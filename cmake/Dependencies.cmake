@@ -1,6 +1,6 @@
 # Every dependency comes from Debian; docs/dependencies.md gives the reason for each.
 set(Boost_NO_WARN_NEW_VERSIONS ON)
-find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(SQLite3 REQUIRED)
@@ -11,6 +11,10 @@ find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
+find_library(CCTZ_LIBRARY cctz REQUIRED)  # tells neither CMake nor pkg-config of itself
+find_path(CCTZ_INCLUDE_DIR cctz/time_zone.h REQUIRED)
+add_library(cctz::cctz SHARED IMPORTED)
+set_target_properties(cctz::cctz PROPERTIES IMPORTED_LOCATION ${CCTZ_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${CCTZ_INCLUDE_DIR})
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(NL REQUIRED IMPORTED_TARGET libnl-3.0 libnl-route-3.0)
 pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap)

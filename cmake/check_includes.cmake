@@ -1,5 +1,7 @@
 # Refuses an #include "library/header.hpp" that the including library's DEPENDS (or its own floor order) does not allow.
-# A library may include the libraries it names; those of a lower floor only when it names them too.
+# A library may include the libraries it names; those of a lower floor only when it names them too. What lies in detail/
+# is private: no other library includes it, not for a test either, and no public header does, as whoever includes that
+# would get it after all.
 cmake_minimum_required(VERSION 3.25)
 set(allowed ${LIBRARY})
 foreach(dependency IN LISTS DEPENDS)
@@ -8,15 +10,21 @@ foreach(dependency IN LISTS DEPENDS)
 endforeach()
 file(GLOB libraries RELATIVE ${SRC} ${SRC}/*/*)
 file(GLOB_RECURSE sources ${DIR}/*.cpp ${DIR}/*.hpp)
-list(FILTER sources EXCLUDE REGEX "/(tests|testing|fuzz)/")
 set(bad "")
+set(private "")
 foreach(source IN LISTS sources)
+  cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${DIR} OUTPUT_VARIABLE name)
+  string(REGEX MATCH "(^|/)(tests|testing|fuzz)/" beside "${name}")
+  string(REGEX MATCH "(^|/)(detail|tests|fuzz|init|pull|fetch)/|[.]cpp$" inner "${name}")
   file(STRINGS ${source} lines REGEX "^#include \"[a-z]+/")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^#include \"([a-z]+)/.*" "\\1" used "${line}")
+    if(line MATCHES "/detail/" AND (NOT inner OR NOT used STREQUAL LIBRARY))
+      list(APPEND private "${source}: ${line}")
+    endif()
     foreach(candidate IN LISTS libraries)
       get_filename_component(candidate_name ${candidate} NAME)
-      if(candidate_name STREQUAL used AND NOT used IN_LIST allowed)
+      if(candidate_name STREQUAL used AND NOT used IN_LIST allowed AND NOT beside)
         list(APPEND bad "${source}: ${line}")
       endif()
     endforeach()
@@ -26,4 +34,9 @@ if(bad)
   list(JOIN bad "\n  " text)
   message(FATAL_ERROR "library '${LIBRARY}' includes what its DEPENDS does not name:\n  ${text}\n"
                       "Name the library in DEPENDS if the architecture allows it (design, section 2), or move the code.")
+endif()
+if(private)
+  list(JOIN private "\n  " text)
+  message(FATAL_ERROR "library '${LIBRARY}' includes what is private:\n  ${text}\n"
+                      "A header in detail/ is for the .cpp files of its own library. Move it out if others need it.")
 endif()

@@ -15,7 +15,7 @@
 #include "model/job/spelled_policies.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
 
 #include <gtest/gtest.h>
 

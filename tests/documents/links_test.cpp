@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "documents/pages.hpp"
 #include "harness/places.hpp"
@@ -19,14 +19,16 @@ using testing::UnorderedElementsAre;
 constexpr auto kPiece = "tests/conformance/differences.md";
 
 std::vector<std::string> broken_links(const std::vector<Page>& pages) {
+  std::map<std::string, std::set<std::string>> anchors;
+  for (const auto& page : pages) anchors[page.path] = anchors_of(page);
   std::vector<std::string> broken;
   for (const auto& page : pages) {
     if (page.path == kPiece) continue;
     for (const auto& link : links_of(page)) {
       const auto [path, anchor] = destination_of(page, link);
-      const auto target = std::find_if(pages.begin(), pages.end(), [&](const Page& to) { return to.path == path; });
+      const auto target = anchors.find(path);
       const bool there = std::filesystem::exists(source_dir() + "/" + path);
-      const bool found = anchor.empty() ? there : target != pages.end() && anchors_of(*target).contains(anchor);
+      const bool found = anchor.empty() ? there : target != anchors.end() && target->second.contains(anchor);
       if (!found) broken.push_back(page.path + ":" + std::to_string(link.line) + ": " + link.target);
     }
   }

@@ -19,19 +19,37 @@ std::string text_of(const Page& page) {
   return text;
 }
 
-int line_at(const std::string& text, std::size_t at) {
-  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
-}
+/// Counts lines of a text from front to back: a page has some thousand places to be told.
+class LineCounter {
+ public:
+  explicit LineCounter(const std::string& text) : text_(text) {}
+  /// `at` is never before what was asked last.
+  int line_at(std::size_t at) {
+    const auto begin = text_.begin();
+    line_ += static_cast<int>(
+        std::count(begin + static_cast<std::ptrdiff_t>(counted_), begin + static_cast<std::ptrdiff_t>(at), '\n'));
+    counted_ = at;
+    return line_;
+  }
+
+ private:
+  const std::string& text_;
+  std::size_t counted_ = 0;
+  int line_ = 1;
+};
 
 /// Begin and end of each code span's content, in order. One ends with as many backquotes as it began with, and with its
 /// paragraph.
 std::vector<std::pair<std::size_t, std::size_t>> code_in(const std::string& text) {
   std::vector<std::pair<std::size_t, std::size_t>> found;
+  std::size_t paragraph_end = 0;
   for (std::size_t at = 0; (at = text.find('`', at)) != std::string::npos;) {
     const std::size_t begin = std::min(text.find_first_not_of('`', at), text.size());
     const std::string mark(begin - at, '`');
+    // Looked for once a paragraph: a table is one, and may be all of a page.
+    if (paragraph_end <= begin) paragraph_end = std::min(text.find("\n\n", begin), text.size());
     const std::size_t end = text.find(mark, begin);
-    if (end == std::string::npos || text.find("\n\n", begin) < end) {
+    if (end == std::string::npos || paragraph_end < end) {
       at = begin;
       continue;
     }
@@ -71,8 +89,7 @@ Page parse_page(std::string path, const std::string& text) {
 
 std::optional<std::vector<Page>> find_pages() {
   // Root asks about a checkout that may be another's.
-  const auto listed =
-      harness::run({.argv = {"git", "-c", "safe.directory=*", "-C", source_dir(), "ls-files", "*.md"}});
+  const auto listed = harness::run({.argv = {"git", "-c", "safe.directory=*", "-C", source_dir(), "ls-files", "*.md"}});
   if (listed.exit_code != 0) return std::nullopt;
   std::vector<Page> pages;
   std::istringstream paths(listed.out);
@@ -98,10 +115,11 @@ std::vector<Link> links_of(const Page& page) {
   std::string text = text_of(page);
   for (const auto& [begin, end] : code_in(text)) std::fill(&text[begin], &text[end], ' ');
   std::vector<Link> links;
+  LineCounter lines(text);
   for (std::size_t at = 0; (at = text.find("](", at)) != std::string::npos;) {
     at += 2;
     const std::string target = text.substr(at, text.find(')', at) - at);
-    if (target.find(':') == std::string::npos) links.push_back({target, line_at(text, at)});
+    if (target.find(':') == std::string::npos) links.push_back({target, lines.line_at(at)});
   }
   return links;
 }
@@ -109,8 +127,9 @@ std::vector<Link> links_of(const Page& page) {
 std::vector<Span> spans_of(const Page& page) {
   const std::string text = text_of(page);
   std::vector<Span> spans;
+  LineCounter lines(text);
   for (const auto& [begin, end] : code_in(text))
-    spans.push_back({text.substr(begin, end - begin), line_at(text, begin)});
+    spans.push_back({text.substr(begin, end - begin), lines.line_at(begin)});
   return spans;
 }
 

@@ -94,8 +94,8 @@ class Count {
 };
 
 void serve(int listening, Count& count, unsigned long long start) {
-  pollfd one{listening, POLLIN, 0};
-  if (::poll(&one, 1, 20) <= 0) return;
+  pollfd waiting{listening, POLLIN, 0};
+  if (::poll(&waiting, 1, 20) <= 0) return;
   const int client = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
   char line[64];

@@ -76,8 +76,8 @@ struct Target {
 };
 
 bool ready(int fd, short events, milliseconds limit) {
-  pollfd one{fd, events, 0};
-  return ::poll(&one, 1, static_cast<int>(limit.count())) == 1 && (one.revents & (events | POLLERR)) != 0;
+  pollfd waiting{fd, events, 0};
+  return ::poll(&waiting, 1, static_cast<int>(limit.count())) == 1 && (waiting.revents & (events | POLLERR)) != 0;
 }
 
 Socket connect_to(const sockaddr_in& address, int type, milliseconds limit = patience) {
@@ -124,9 +124,9 @@ std::string nfs_question() {
 /// Up to the end of the line.
 std::string line_from(int fd) {
   std::string out;
-  char one = 0;
-  while (out.size() < 100 && ready(fd, POLLIN, patience) && ::recv(fd, &one, 1, 0) == 1 && one != '\n') out += one;
-  return one == '\n' ? out : "";
+  char byte = 0;
+  while (out.size() < 100 && ready(fd, POLLIN, patience) && ::recv(fd, &byte, 1, 0) == 1 && byte != '\n') out += byte;
+  return byte == '\n' ? out : "";
 }
 
 /// "COUNT START"
@@ -305,13 +305,13 @@ int main(int argc, char** argv) {
   }
   {
     // SIGUSR1 is this thread's: it would end the wait for an answer in another.
-    sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::vector<std::jthread> threads;
     for (auto& target : targets) threads.emplace_back([&target] { keep_asking(target); });
-    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     for (long long number = 0; !ended;) {
       std::this_thread::sleep_for(milliseconds(100));
       if (number != measurement) begin_measurement(targets);

@@ -16,7 +16,7 @@ struct SlurmRelease {
   std::string version;  ///< "22.05"
   std::string root;     ///< below which its daemons are
   std::string cgroup;   ///< its cgroup.conf where there is no hierarchy to find: the key came with 22.05
-  friend std::ostream& operator<<(std::ostream& out, const SlurmRelease& one) { return out << one.version; }
+  friend std::ostream& operator<<(std::ostream& out, const SlurmRelease& release) { return out << release.version; }
 };
 std::vector<SlurmRelease> slurm_releases();
 

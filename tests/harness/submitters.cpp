@@ -71,7 +71,7 @@ void Submitters::stop() {
   if (running_.empty()) return;
   on_host("touch " + directory() + "/stop");
   // Longer than a command of Slurm can wait.
-  for (auto& one : running_) EXPECT_EQ(one.wait(seconds(180)), 0) << "a submitter hangs";
+  for (auto& submitter : running_) EXPECT_EQ(submitter.wait(seconds(180)), 0) << "a submitter hangs";
   running_.clear();
 }
 
@@ -79,12 +79,12 @@ std::vector<Submission> Submitters::submissions() const {
   std::vector<Submission> out;
   std::istringstream lines(on_host(fmt::format("cat {}/*.log 2>/dev/null", directory())).out);
   for (std::string line; std::getline(lines, line);) {
-    Submission one;
+    Submission submission;
     std::istringstream words(line);
-    words >> one.name >> one.exit_code >> one.began >> one.ended >> one.id;
-    std::getline(words, one.said);
-    if (one.id == "-") one.id.clear();
-    out.push_back(std::move(one));
+    words >> submission.name >> submission.exit_code >> submission.began >> submission.ended >> submission.id;
+    std::getline(words, submission.said);
+    if (submission.id == "-") submission.id.clear();
+    out.push_back(std::move(submission));
   }
   return out;
 }
@@ -94,12 +94,12 @@ std::vector<std::string> Submitters::problems(seconds limit) const {
   std::vector<std::string> out;
   std::vector<AccountingRow> rows;
   std::map<std::string, std::string> names;
-  for (const auto& one : all) {
-    if (one.exit_code != 0 || one.id.empty())
-      out.push_back(fmt::format("{}: sbatch ended with {} after {:.1f} s:{}", one.name, one.exit_code,
-                                one.ended - one.began, one.said));
-    if (!one.id.empty() && !names.emplace(one.id, one.name).second)
-      out.push_back(fmt::format("{}: job {} is that of {} too", one.name, one.id, names[one.id]));
+  for (const auto& submission : all) {
+    if (submission.exit_code != 0 || submission.id.empty())
+      out.push_back(fmt::format("{}: sbatch ended with {} after {:.1f} s:{}", submission.name, submission.exit_code,
+                                submission.ended - submission.began, submission.said));
+    if (!submission.id.empty() && !names.emplace(submission.id, submission.name).second)
+      out.push_back(fmt::format("{}: job {} is that of {} too", submission.name, submission.id, names[submission.id]));
   }
   const bool ended = eventually(limit, [&] {
     const auto asked = on_host(

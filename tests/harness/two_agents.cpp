@@ -19,9 +19,9 @@ const std::string kAgentProgram = binary_dir() + "/bin/underway";
 TwoAgents::TwoAgents()
     : network_({.argv = {"unshare", "--net", "/bin/sh", "-c", "ip link set lo up && exec sleep infinity"},
                 .limit = seconds(600)}) {
-  for (const char* one : {"server", "node"}) {
-    ::mkdir(file(one).c_str(), 0755);
-    EXPECT_EQ(::mount("tmpfs", file(one).c_str(), "tmpfs", 0, "size=96m"), 0) << "needs root";
+  for (const char* role : {"server", "node"}) {
+    ::mkdir(file(role).c_str(), 0755);
+    EXPECT_EQ(::mount("tmpfs", file(role).c_str(), "tmpfs", 0, "size=96m"), 0) << "needs root";
   }
   // It is there once its first process sleeps in it.
   EXPECT_TRUE(

@@ -70,7 +70,7 @@ class CapsuleSubmissions : public testing::Test {
   static void tell(const Submitters& users) {
     double longest = 0;
     const auto all = users.submissions();
-    for (const auto& one : all) longest = std::max(longest, one.ended - one.began);
+    for (const auto& submission : all) longest = std::max(longest, submission.ended - submission.began);
     std::cerr << all.size() << " submissions, of which the longest took " << longest << " s\n";
   }
 

@@ -209,13 +209,13 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
   on_login("touch /home/on");
   const auto ends = now();
   const std::map<std::string, std::string> states = {{goes_on, "COMPLETED"}, {stranger, "FAILED"}};
-  for (const auto& one : states) {
+  for (const auto& state : states) {
     EXPECT_TRUE(eventually(seconds(90),
                            [&] {
-                             const auto after = entered(one.first);
-                             return after.state == one.second && std::abs(after.end - ends) <= 3;
+                             const auto after = entered(state.first);
+                             return after.state == state.second && std::abs(after.end - ends) <= 3;
                            }))
-        << one.first << on_login("sacct -X") << cluster_.underway({"status"}).out;
+        << state.first << on_login("sacct -X") << cluster_.underway({"status"}).out;
   }
   EXPECT_EQ(entered(stranger).code, "3:0");
   EXPECT_EQ(resources(goes_on), had) << "as slurmctld has it";

@@ -74,10 +74,10 @@ TEST_F(Floods, JoinsOfStrangersAndOfAUsedTokenBringNoNodeAndDelayNobody) {
   letter = letter == 'a' ? 'b' : 'a';
   write_text(agents.file("wrong.json"), body(wrong));
   const std::string url = "https://127.0.0.1:4646/v1/underway/node/join";
-  for (const char* one : {"used", "wrong"}) {
+  for (const char* wrong_token : {"used", "wrong"}) {
     const auto answer = in_network(
-        fmt::format("curl -k -s -X PUT -w ' %{{http_code}}' --data-binary @{}.json {}", agents.file(one), url));
-    EXPECT_THAT(answer.out, HasSubstr(" 403")) << one << answer.err;
+        fmt::format("curl -k -s -X PUT -w ' %{{http_code}}' --data-binary @{}.json {}", agents.file(wrong_token), url));
+    EXPECT_THAT(answer.out, HasSubstr(" 403")) << wrong_token << answer.err;
   }
   // 4,000 in four streams of 25 connections each.
   Command flood{.argv = agents.in_network(), .limit = seconds(180)};

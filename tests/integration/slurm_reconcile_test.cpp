@@ -16,13 +16,13 @@ class SlurmReconcile : public testing::Test {
     return told.out.substr(0, told.out.find('\n'));
   }
   std::string state_of(const std::string& job) const {
-    for (const auto& belief : beliefs())
-      if (belief.id == job) return belief.state;
+    for (const auto& slurm_job : slurm_jobs())
+      if (slurm_job.id == job) return slurm_job.state;
     return "";
   }
-  std::vector<slurm::Belief> beliefs() const {
-    return slurm::parse_beliefs(
-        cluster_.on("login", std::string("squeue -h -t all -o '") + slurm::beliefs_command().back() + "'").out);
+  std::vector<slurm::SlurmJob> slurm_jobs() const {
+    return slurm::parse_slurm_jobs(
+        cluster_.on("login", std::string("squeue -h -t all -o '") + slurm::slurm_jobs_command().back() + "'").out);
   }
   std::map<std::string, std::set<std::string>> hosts() const {
     std::map<std::string, std::set<std::string>> out;
@@ -34,7 +34,8 @@ class SlurmReconcile : public testing::Test {
   }
   slurm::Reconciliation compare() const {
     const auto with_steps = slurm::parse_steps(cluster_.on("login", "squeue -s -h -o %i").out);
-    return slurm::reconcile(beliefs(), with_steps, {{"c1", "c1"}, {"c2", "c2"}, {"c3", "c3"}, {"c4", "c4"}}, hosts());
+    return slurm::reconcile(slurm_jobs(), with_steps, {{"c1", "c1"}, {"c2", "c2"}, {"c3", "c3"}, {"c4", "c4"}},
+                            hosts());
   }
   Cluster cluster_;
 };

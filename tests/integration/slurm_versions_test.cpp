@@ -61,10 +61,10 @@ class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
     for (const auto& command : commands) ask(command);
   }
 
-  std::vector<slurm::Belief> beliefs() const { return slurm::parse_beliefs(ask(slurm::beliefs_command())); }
+  std::vector<slurm::SlurmJob> slurm_jobs() const { return slurm::parse_slurm_jobs(ask(slurm::slurm_jobs_command())); }
   std::string state_of(const std::string& job) const {
-    for (const auto& belief : beliefs()) {
-      if (belief.name == job) return belief.state;
+    for (const auto& slurm_job : slurm_jobs()) {
+      if (slurm_job.name == job) return slurm_job.state;
     }
     return "";
   }
@@ -75,7 +75,8 @@ class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
   }
   std::map<std::string, bool> partitions() const {
     std::map<std::string, bool> out;
-    for (const auto& one : slurm::parse_partitions(ask(slurm::partitions_command()))) out[one.name] = one.up;
+    for (const auto& partition : slurm::parse_partitions(ask(slurm::partitions_command())))
+      out[partition.name] = partition.up;
     return out;
   }
   std::string config() const { return ask(slurm::config_command()); }
@@ -85,7 +86,7 @@ class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
   slurm::Reconciliation compare(const Names& on_host) const {
     std::map<std::string, std::string> host_of;
     for (const auto& [name, node] : nodes()) host_of[name] = node.hostname;
-    return slurm::reconcile(beliefs(), slurm::parse_steps(ask(slurm::steps_command())), host_of, {{"ctl", on_host}});
+    return slurm::reconcile(slurm_jobs(), slurm::parse_steps(ask(slurm::steps_command())), host_of, {{"ctl", on_host}});
   }
   /// Gives slurmctld what stands in the file of the hold.
   void include(const std::string& text) const {
@@ -170,7 +171,7 @@ TEST_P(SlurmVersions, TellOfNodesInEveryState) {
   // A signal is on its way to it: it runs for all that.
   site_->shell("scancel -s CONT " + job);
   EXPECT_THAT(compare(host_jobs()).findings, IsEmpty()) << line("squeue -t all");
-  EXPECT_THAT(slurm::cut_off(silent, beliefs(), {{"n3", "ctl"}, {"n4", "ctl"}}, {{"ctl", host_jobs()}}),
+  EXPECT_THAT(slurm::cut_off(silent, slurm_jobs(), {{"n3", "ctl"}, {"n4", "ctl"}}, {{"ctl", host_jobs()}}),
               ElementsAre("n4"));
   line("scancel " + job + " " + hidden + "; scontrol delete reservation=maint; scontrol delete reservation=kept; " +
        "scontrol update nodename=n3 state=resume; slurmd -N n4");
@@ -197,28 +198,28 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
   })) << line("squeue; squeue -s");
   line("scontrol suspend " + stopped);
 
-  std::map<std::string, slurm::Belief> by_name;
+  std::map<std::string, slurm::SlurmJob> by_name;
   std::map<std::string, std::int64_t> began, submitted;
-  for (auto belief : beliefs()) {
-    began[belief.name] = std::exchange(belief.start, 0);
-    submitted[belief.name] = std::exchange(belief.submitted, 0);
-    by_name[belief.name] = belief;
+  for (auto slurm_job : slurm_jobs()) {
+    began[slurm_job.name] = std::exchange(slurm_job.start, 0);
+    submitted[slurm_job.name] = std::exchange(slurm_job.submitted, 0);
+    by_name[slurm_job.name] = slurm_job;
   }
   EXPECT_NEAR(static_cast<double>(began[plain]), static_cast<double>(std::time(nullptr)), 600);
   EXPECT_EQ(began[held], 0);
   EXPECT_NEAR(static_cast<double>(submitted[held]), static_cast<double>(std::time(nullptr)), 600);
-  EXPECT_EQ(by_name[plain], (slurm::Belief{plain, "RUNNING", "root", {"n1"}}));
-  EXPECT_EQ(by_name[wide], (slurm::Belief{wide, "RUNNING", "root", {"n3", "n5"}}));
-  EXPECT_EQ(by_name[stopped], (slurm::Belief{stopped, "SUSPENDED", "root", {"n1"}}));
-  EXPECT_EQ(by_name[held], (slurm::Belief{held, "PENDING", "root", {}, true}));
-  EXPECT_EQ(by_name[waits], (slurm::Belief{waits, "PENDING", "root", {}}));
-  EXPECT_EQ(by_name[alone], (slurm::Belief{alone, "RUNNING", "root", {"n10"}}));
+  EXPECT_EQ(by_name[plain], (slurm::SlurmJob{plain, "RUNNING", "root", {"n1"}}));
+  EXPECT_EQ(by_name[wide], (slurm::SlurmJob{wide, "RUNNING", "root", {"n3", "n5"}}));
+  EXPECT_EQ(by_name[stopped], (slurm::SlurmJob{stopped, "SUSPENDED", "root", {"n1"}}));
+  EXPECT_EQ(by_name[held], (slurm::SlurmJob{held, "PENDING", "root", {}, true}));
+  EXPECT_EQ(by_name[waits], (slurm::SlurmJob{waits, "PENDING", "root", {}}));
+  EXPECT_EQ(by_name[alone], (slurm::SlurmJob{alone, "RUNNING", "root", {"n10"}}));
   EXPECT_TRUE(by_name[array].is_array);
   by_name[array].is_array = false;
   EXPECT_EQ(std::exchange(by_name[array].waiting, ""), array + "_[3-4]");
-  EXPECT_EQ(by_name[array], (slurm::Belief{array, "PENDING", "root", {}})) << "those that wait";
+  EXPECT_EQ(by_name[array], (slurm::SlurmJob{array, "PENDING", "root", {}})) << "those that wait";
   const auto first = by_name[array + "_1"].id, second = by_name[array + "_2"].id;
-  EXPECT_EQ(by_name[array + "_2"], (slurm::Belief{second, "RUNNING", "root", {"n2"}, false, 0, array + "_2"}));
+  EXPECT_EQ(by_name[array + "_2"], (slurm::SlurmJob{second, "RUNNING", "root", {"n2"}, false, 0, array + "_2"}));
   EXPECT_EQ(by_name[mixed].nodes, std::vector<std::string>{"n6"});
   const auto other = std::to_string(std::stoi(mixed) + 1);
   EXPECT_EQ(by_name[other].nodes, std::vector<std::string>{"n9"});
@@ -240,13 +241,13 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
   EXPECT_THAT(state_of(array), testing::AnyOf("PENDING", "")) << line("squeue -t all");
 
   // An old state: what waits is held, though scontrol complains of the array.
-  const auto old = slurm::reconcile(beliefs(), has_steps(), {}, {}, std::chrono::hours(1));
+  const auto old = slurm::reconcile(slurm_jobs(), has_steps(), {}, {}, std::chrono::hours(1));
   EXPECT_TRUE(old.held.contains(waits));
   EXPECT_FALSE(old.held.contains(held)) << "it is";
   for (const auto& command : old.commands) {
     if (command.front() == "scontrol") site_->run(command);
   }
-  EXPECT_THAT(slurm::not_held(old.held, beliefs()), IsEmpty()) << line("squeue -t all");
+  EXPECT_THAT(slurm::not_held(old.held, slurm_jobs()), IsEmpty()) << line("squeue -t all");
 
   // What is spared runs on, and slurmd does not know it any more.
   const auto spared = site_->run({"/bin/sh", "-c", slurm::kSpareScript, "sh", plain});
@@ -432,11 +433,11 @@ TEST(SlurmReaders, AreAllKnown) {
       {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
       {"src/hpc/slurm/reconcile.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
       {"src/hpc/slurm/reconciler.cpp", "AreHeldAndToldToGoOn"},
-      {"src/hpc/survey/detail/adoption_steps.cpp", "for people; integration.adopt"},
-      {"src/hpc/survey/detail/recipe.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/survey/detail/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/survey/detail/slurm_step.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/survey/site.cpp", "says nothing: scontrol reconfigure"},
+      {"src/hpc/adoption/plan/adoption_steps.cpp", "for people; integration.adopt"},
+      {"src/hpc/adoption/draft/recipe.cpp", "AnswerWhatTheExamplesAsk"},
+      {"src/hpc/adoption/plan/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},
+      {"src/hpc/adoption/plan/slurm_step.cpp", "AnswerWhatTheExamplesAsk"},
+      {"src/hpc/inspection/site.cpp", "says nothing: scontrol reconfigure"},
       {"src/surface/api/cluster/status.cpp", "for people"},
       {"src/surface/cli/impact/cluster_losses.cpp", "TellOfNodesInEveryState"},
       {"src/surface/cli/file/add.cpp", "for people"},

@@ -92,10 +92,10 @@ TEST_F(Strangers, TakeNeitherMemoryNorTheDescriptorsThatRootNeeds) {
   std::vector<std::string> said(20);
   {
     std::vector<std::jthread> senders;
-    for (auto& one : said) senders.emplace_back([&one] { send_large_body(one); });
+    for (auto& answer : said) senders.emplace_back([&answer] { send_large_body(answer); });
   }
   EXPECT_LT(resident(), before + 64 * kMiB) << "20 bodies of 64 MiB were sent by nobody in particular";
-  for (const auto& one : said) EXPECT_EQ(one, "HTTP/1.1 403 Forbidden");
+  for (const auto& answer : said) EXPECT_EQ(answer, "HTTP/1.1 403 Forbidden");
 
   std::vector<os::Fd> held;
   for (int i = 0; i < 1000; ++i) {

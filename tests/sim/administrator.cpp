@@ -1,7 +1,7 @@
 // What people do to a cluster: jobs that come, change and go, nodes that are drained, rules that change.
 #include "server/access/namespace_decisions.hpp"
-#include "server/storage/operator_decisions.hpp"
 #include "server/access/quota_decisions.hpp"
+#include "server/storage/operator_decisions.hpp"
 #include "sim/control_plane.hpp"
 
 namespace underway::sim {
@@ -55,53 +55,43 @@ void ControlPlane::change_rules() {
     put.configuration.algorithm = chance(0.5) ? model::SchedulerAlgorithm::spread : model::SchedulerAlgorithm::binpack;
     put.configuration.preemption = {
         .system = chance(0.5), .sysbatch = false, .batch = chance(0.5), .service = chance(0.7)};
-    return submit(
-        [put](const Tables& t, const Context& c) { return server::decide_put_scheduler_configuration(t, put, c); },
-        [](const bool*) {});
+    return submit(put, [](const bool*) {});
   }
   model::Quota quota;
   quota.name = "all";
   quota.limits.resize(1);
   quota.limits[0].region_limit.cpu = 1000 * number(0, 6);
-  submit([quota](const Tables& t, const Context& c) { return server::decide_put_quota(t, quota, "global", c); },
-         [](const Nothing*) {});
+  submit(server::PutQuota{quota, "global"}, [](const Nothing*) {});
   model::Namespace ns;
   ns.name = model::kDefaultNamespace;
   ns.quota = chance(0.7) ? quota.name : std::string();
-  submit([ns](const Tables& t, const Context& c) { return server::decide_put_namespace(t, ns, c); },
-         [](const Nothing*) {});
+  submit(server::PutNamespace{ns}, [](const Nothing*) {});
 }
 
 void ControlPlane::register_job(const model::Job& job) {
-  submit([job](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); },
-         [this, id = job.id](const server::Registered* done) {
-           if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
-         });
+  submit(server::RegisterJob{job, {}, {}}, [this, id = job.id](const server::Registered* done) {
+    if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
+  });
 }
 
 void ControlPlane::administrate() {
   const int what = number(0, 12);
   if (what <= 4) return run_job();
   if (what == 5) {
-    submit([id = job_id(number(0, kJobs - 1))](
-               const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id, false}, c); },
-           [](const server::Registered*) {});
+    submit(server::DeregisterJob{"default", job_id(number(0, kJobs - 1)), false}, [](const server::Registered*) {});
     return;
   }
   if (what == 6) {
     const auto rows = process_->tables.allocations();
     if (rows.empty()) return;
     const auto id = rows[static_cast<std::size_t>(number(0, static_cast<int>(rows.size()) - 1))]->id;
-    submit([id](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, {id}, c); },
-           [](const std::string*) {});
+    submit(server::StopAllocation{id}, [](const std::string*) {});
     return;
   }
   Machine& machine = machines_[static_cast<std::size_t>(number(0, static_cast<int>(machines_.size()) - 1))];
   if (what == 7) {
     const auto eligibility = chance(0.5) ? model::Eligibility::eligible : model::Eligibility::ineligible;
-    submit([id = machine.node.id, eligibility](
-               const Tables& t, const Context& c) { return server::decide_eligibility(t, id, eligibility, c); },
-           [](const Nothing*) {});
+    submit(server::SetEligibility{machine.node.id, eligibility}, [](const Nothing*) {});
     return;
   }
   if (what == 12) return change_rules();

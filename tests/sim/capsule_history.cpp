@@ -10,7 +10,7 @@ using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
 using model::MovePhase;
-using move::Action;
+using ownership::Action;
 using server::Context;
 using server::testing::make_node;
 using namespace std::chrono_literals;
@@ -55,7 +55,7 @@ CapsuleHistory::CapsuleHistory(Seed seed) {
   // Copies of any age will do: what is lost is told, and looked at where nothing may be.
   for (int i = 0; i < 4; ++i) step(false);
   act([this](const Tables& t, const Context& c) {
-    return move::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
+    return ownership::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
   });
 }
 
@@ -103,7 +103,7 @@ CapsuleHistory::Machine* CapsuleHistory::machine_of(const std::string& node_id) 
 bool CapsuleHistory::another_has_a_copy() const {
   const auto row = capsule();
   return row && std::any_of(row->replicas.begin(), row->replicas.end(),
-                            [&](const auto& one) { return one.node != row->owner; });
+                            [&](const auto& replica) { return replica.node != row->owner; });
 }
 
 bool CapsuleHistory::running(const Machine& machine) const {
@@ -123,19 +123,19 @@ int CapsuleHistory::working_on() const {
 void CapsuleHistory::crash_server() {
   story_.push_back(fmt::format("{}: the server dies", steps_));
   // What was asked for may be done all the same.
-  if (errand_ && now(0.5)) {
-    move::Outcome unheard;
-    if (errand_->todo.action == Action::fence) {
-      auto* machine = machine_of(errand_->todo.node);
+  if (operation_ && now(0.5)) {
+    ownership::Outcome unheard;
+    if (operation_->todo.action == Action::fence) {
+      auto* machine = machine_of(operation_->todo.node);
       if (machine != nullptr && machine->can_be_fenced && machine->power) cut_power(*machine);
-    } else if (errand_->todo.upgrade) {
-      move::UpgradeOutcome nobody_hears;
-      do_upgrade(*errand_, nobody_hears, false);
+    } else if (operation_->todo.upgrade) {
+      ownership::UpgradeOutcome nobody_hears;
+      do_upgrade(*operation_, nobody_hears, false);
     } else {
-      do_errand(*errand_, unheard, false);
+      do_operation(*operation_, unheard, false);
     }
   }
-  errand_.reset();
+  operation_.reset();
   server_ = false;
   server_back_in_ = number(0, 3);
   for (auto& machine : machines_) machine.registered = false;
@@ -234,7 +234,7 @@ void CapsuleHistory::restore_power(Machine& machine) {
 
 void CapsuleHistory::begin_move(int machine) {
   act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return move::decide_move(t, {"default", "svc", id, false}, limits_, c);
+    return ownership::decide_move(t, {"default", "svc", id, false}, limits_, c);
   });
 }
 
@@ -248,28 +248,26 @@ void CapsuleHistory::administrate() {
       const bool anyway = chance(0.1);
       story_.push_back(fmt::format("{}: move to {}", steps_, id.substr(0, 8)));
       return act([&](const Tables& t, const Context& c) {
-        return move::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
+        return ownership::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
       });
     }
     case 4:
-      return act(
-          [this](const Tables& t, const Context& c) { return move::decide_cancel(t, "default", "svc", limits_, c); });
-    case 5:
-      return act([v = ++versions_](const Tables& t, const Context& c) {
-        return server::decide_register(t, {capsule_job(v), {}, {}}, c);
+      return act([this](const Tables& t, const Context& c) {
+        return ownership::decide_cancel(t, "default", "svc", limits_, c);
       });
+    case 5:
+      return act(server::RegisterJob{capsule_job(++versions_), {}, {}});
     case 6:
       if (chance(0.5)) return;
       story_.push_back(fmt::format("{}: the job is stopped", steps_));
-      return act(
-          [](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", "svc", false}, c); });
+      return act(server::DeregisterJob{"default", "svc", false});
     case 7:
     case 8: {
       server::DrainNode request;
       request.node_id = any_machine().node.id;
       request.mark_eligible = true;
       if (chance(0.4)) request.drain.emplace().deadline = chance(0.5) ? Duration(0) : Duration(60s);
-      return act([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+      return act(request);
     }
     case 9:
       return take_back();
@@ -282,7 +280,7 @@ void CapsuleHistory::administrate() {
                              chance(0.1));
     default:
       return act([this, id = any_machine().node.id](const Tables& t, const Context& c) {
-        return move::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
+        return ownership::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
       });
   }
 }
@@ -293,7 +291,7 @@ void CapsuleHistory::vouch() {
   if (!row || row->state != CapsuleState::waiting_for_fence) return;
   const auto* machine = machine_of(row->owner);
   if (machine != nullptr && machine->power) return;
-  act([this](const Tables& t, const Context& c) { return move::decide_vouch(t, "default", "svc", limits_, c); });
+  act([this](const Tables& t, const Context& c) { return ownership::decide_vouch(t, "default", "svc", limits_, c); });
 }
 
 // --- time
@@ -305,7 +303,7 @@ void CapsuleHistory::step(bool faults) {
   for (auto& machine : machines_) live(machine, faults);
   if (!server_) return;
   give_up_silent();
-  act([](const Tables& t, const Context& c) { return server::decide_drains(t, c); });
+  act(server::AdvanceDrains{});
   for (int i = 0; i < (random_ && faults ? 1 : 3) && server_; ++i) control(faults);
   note_owner();
   if (!faults || chance(0.2)) vouch();
@@ -333,9 +331,9 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
   const auto row = capsule();
   if (owner_stays_off && row) {
     auto* owner = machine_of(row->owner);
-    const bool another = std::any_of(row->replicas.begin(), row->replicas.end(), [&](const auto& one) {
-      const auto* machine = machine_of(one.node);
-      return one.node != row->owner && machine != nullptr && (machine->power || machine->keeps_disk);
+    const bool another = std::any_of(row->replicas.begin(), row->replicas.end(), [&](const auto& replica) {
+      const auto* machine = machine_of(replica.node);
+      return replica.node != row->owner && machine != nullptr && (machine->power || machine->keeps_disk);
     });
     if (owner != nullptr && (another || !row->ran)) {
       if (owner->power) cut_power(*owner);
@@ -347,21 +345,18 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
     end.node_id = machine.node.id;
     end.mark_eligible = true;
     if (!random_) break;
-    act([&](const Tables& t, const Context& c) { return server::decide_drain(t, end, c); });
+    act(end);
   }
   const bool restart = random_.has_value();
   for (int i = 0; i < 600; ++i) {
     // Whoever lost the disk with the only overlay gets it going with what there is, as a person would.
     const auto now_is = capsule();
-    if (restart && i % 50 == 49)
-      act([v = ++versions_](const Tables& t, const Context& c) {
-        return server::decide_register(t, {capsule_job(v), {}, {}}, c);
-      });
+    if (restart && i % 50 == 49) act(server::RegisterJob{capsule_job(++versions_), {}, {}});
     if (i > 60 && now_is && !now_is->move && now_is->state == CapsuleState::failed &&
         machine_of(now_is->owner) == nullptr) {
       const auto id = any_machine().node.id;
       act([&](const Tables& t, const Context& c) {
-        return move::decide_move(t, {"default", "svc", id, true}, limits_, c);
+        return ownership::decide_move(t, {"default", "svc", id, true}, limits_, c);
       });
     }
     step(false);

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "move/upgrade.hpp"
+#include "ownership/upgrade.hpp"
 #include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
@@ -75,7 +75,7 @@ class CapsuleHistory {
  private:
   using Capsule = model::Capsule;
   struct Local {
-    node::AllocationOrder order;
+    protocol::AllocationOrder order;
     model::ClientStatus status = model::ClientStatus::pending;
     bool told = true;   ///< the server knows
     bool held = false;  ///< found after a boot
@@ -93,14 +93,14 @@ class CapsuleHistory {
     std::map<std::string, std::pair<std::int64_t, int>> snapshots;  ///< data and format
     std::string ran;                                                ///< the image of its last run
     int turn = 0;                                                   ///< of what is done to its overlay
-    std::optional<std::pair<int, move::Todo>> late;  ///< given up by the server, and done by the node all the same
+    std::optional<std::pair<int, ownership::Todo>> late;  ///< given up by the server, and done by the node all the same
     std::unique_ptr<server::Orders> orders;
     std::map<std::string, Local> locals;
     bool reachable() const { return power && agent && link && registered; }
   };
   /// What the controller has asked for and not heard of yet.
-  struct Errand {
-    move::Todo todo;
+  struct Operation {
+    ownership::Todo todo;
     std::string move_id;
     model::MovePhase phase = model::MovePhase::done;
     std::string upgrade_id;
@@ -111,8 +111,8 @@ class CapsuleHistory {
     int steps = 0;
   };
 
-  template <class Decide>
-  void act(Decide decide);
+  template <class What>
+  void act(What what);
   void event();
   void strike();
   void crash_server();
@@ -130,12 +130,12 @@ class CapsuleHistory {
   void tell(Machine& machine);
   void give_up_silent();
   void control(bool faults);
-  void perform(const Errand& errand, bool faults);
-  bool do_errand(const Errand& errand, move::Outcome& outcome, bool faults);
-  void do_fence(const Errand& errand, bool faults);
-  void perform_upgrade(const Errand& errand, bool faults);
-  void do_upgrade(const Errand& errand, move::UpgradeOutcome& outcome, bool faults);
-  void work_on_overlay(Machine& machine, const move::Todo& todo, const std::string& upgrade_id);
+  void perform(const Operation& operation, bool faults);
+  bool do_operation(const Operation& operation, ownership::Outcome& outcome, bool faults);
+  void do_fence(const Operation& operation, bool faults);
+  void perform_upgrade(const Operation& operation, bool faults);
+  void do_upgrade(const Operation& operation, ownership::UpgradeOutcome& outcome, bool faults);
+  void work_on_overlay(Machine& machine, const ownership::Todo& todo, const std::string& upgrade_id);
   void do_late(Machine& machine, bool faults);
   void check_start(const Machine& machine, const Local& local);
   void ask_for_upgrade(NewImage image, bool rehearse_only);
@@ -156,12 +156,12 @@ class CapsuleHistory {
   }
 
   std::optional<std::mt19937_64> random_;
-  move::CapsuleGuard guard_;
+  ownership::CapsuleGuard guard_;
   server::testing::Desk desk_;
   server::Dependents dependents_{&guard_};
-  move::Limits limits_;
+  ownership::Limits limits_;
   std::vector<Machine> machines_;
-  std::optional<Errand> errand_;
+  std::optional<Operation> operation_;
   bool server_ = true;
   int server_back_in_ = 0;
   int versions_ = 0, nodes_ = 0, steps_ = 0, events_ = 0;
@@ -179,13 +179,14 @@ class CapsuleHistory {
   std::vector<std::string> violations_, story_;
 };
 
-template <class Decide>
-void CapsuleHistory::act(Decide decide) {
+template <class What>
+void CapsuleHistory::act(What what) {
   if (!server_) return;
   event();
   if (!server_) return;  // nothing of it was durable
   try {
-    auto decision = decide(std::as_const(desk_.tables), desk_.context());
+    const auto request = server::testing::asked(std::move(what));
+    auto decision = decide(std::as_const(desk_.tables), request, desk_.context());
     desk_.commit(std::move(decision.changes));
   } catch (const Error&) {
     return;

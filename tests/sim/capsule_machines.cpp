@@ -1,4 +1,4 @@
-// The machines of a CapsuleHistory and the errands of its controller.
+// The machines of a CapsuleHistory and the operations of its controller.
 #include "base/text.hpp"
 #include "sim/capsule_history.hpp"
 
@@ -8,7 +8,7 @@ using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
 using model::MovePhase;
-using move::Action;
+using ownership::Action;
 using server::Context;
 using tables::Tables;
 
@@ -29,7 +29,7 @@ void CapsuleHistory::join(Machine& machine) {
   }
   bool done = false;
   act([&](const Tables& t, const Context& c) {
-    auto decision = server::decide_register_node(t, machine.node, "secret", c, has);
+    auto decision = decide(t, server::RegisterNode{machine.node, "secret", has}, c);
     done = true;
     return decision;
   });
@@ -109,7 +109,7 @@ void CapsuleHistory::begin(Machine& machine, Local& local) {
   if (lossless && row->owner == machine.node.id && machine.data != latest_)
     wrong(fmt::format("a planned move lost writes {} to {}", machine.data, latest_));
   check_start(machine, local);
-  machine.ran = move::image_of(*local.order.allocation.job, "g");
+  machine.ran = ownership::image_of(*local.order.allocation.job, "g");
   latest_ = machine.data;  // what others wrote and it has not is lost
 }
 
@@ -123,14 +123,14 @@ void CapsuleHistory::work(Machine& machine, bool faults) {
       if (!local.order.start || local.held || !now(0.7)) continue;
       event();
       if (!machine.power || !machine.agent) return;
-      const auto bad = bad_.find(number_of(move::image_of(*local.order.allocation.job, "g")));
+      const auto bad = bad_.find(number_of(ownership::image_of(*local.order.allocation.job, "g")));
       if ((faults && chance(0.1)) || (bad != bad_.end() && bad->second == NewImage::does_not_start))
         local.status = ClientStatus::failed;
       else
         begin(machine, local);
     } else if (local.status == ClientStatus::running) {
       machine.data = latest_ = ++writes_;
-      machine.format = number_of(move::image_of(*local.order.allocation.job, "g"));
+      machine.format = number_of(ownership::image_of(*local.order.allocation.job, "g"));
       if (faults && chance(0.01)) local.status = ClientStatus::failed;
     }
     if (local.status != before) local.told = false;
@@ -147,9 +147,7 @@ void CapsuleHistory::tell(Machine& machine) {
   if (updates.empty()) return;
   event();
   if (!machine.reachable()) return;
-  act([&](const Tables& t, const Context& c) {
-    return server::decide_allocation_updates(t, machine.node.id, updates, c);
-  });
+  act(server::UpdateAllocations{machine.node.id, updates});
   for (auto& [id, local] : machine.locals) {
     const auto row = desk_.tables.find_allocation(id);
     local.told = !row || row->client_status == local.status || (row->client_terminal() && local.over());
@@ -163,70 +161,70 @@ void CapsuleHistory::give_up_silent() {
     if (machine == nullptr || (!machine->registered && machine->silent >= kSilence)) silent.push_back(row->id);
   }
   if (silent.empty()) return;
-  act([&](const Tables& t, const Context& c) { return server::decide_nodes_down(t, silent, "no heartbeat", c); });
-  act([&](const Tables& t, const Context& c) { return server::decide_nodes_given_up(t, silent, c); });
+  act(server::MarkNodesDown{silent, "no heartbeat"});
+  act(server::GiveNodesUp{silent});
 }
 
 // --- the controller
 
 void CapsuleHistory::control(bool faults) {
-  act([this](const Tables& t, const Context& c) { return move::decide_tend(t, limits_, c); });
+  act([this](const Tables& t, const Context& c) { return ownership::decide_reconciliation(t, limits_, c); });
   if (!server_) return;
   const auto row = capsule();
   if (!row) return;
-  if (!errand_) {
-    const auto todo = move::todo_of(desk_.tables, *row, limits_, desk_.clock.now());
+  if (!operation_) {
+    const auto todo = ownership::todo_of(desk_.tables, *row, limits_, desk_.clock.now());
     if (todo.action == Action::none) return;
-    Errand errand;
-    errand.todo = todo;
-    if (row->move) errand.move_id = row->move->id;
-    if (row->move) errand.phase = row->move->phase;
-    if (row->upgrade) errand.upgrade_id = row->upgrade->id;
-    if (row->upgrade) errand.upgrade_phase = row->upgrade->phase;
-    errand.begun_at = unix_nanos(desk_.clock.now());
-    errand.epoch = row->epoch;
-    errand.silence = move::silence_of(desk_.tables, todo.node).value_or(-1);
+    Operation operation;
+    operation.todo = todo;
+    if (row->move) operation.move_id = row->move->id;
+    if (row->move) operation.phase = row->move->phase;
+    if (row->upgrade) operation.upgrade_id = row->upgrade->id;
+    if (row->upgrade) operation.upgrade_phase = row->upgrade->phase;
+    operation.begun_at = unix_nanos(desk_.clock.now());
+    operation.epoch = row->epoch;
+    operation.silence = ownership::silence_of(desk_.tables, todo.node).value_or(-1);
     if (const auto* source = machine_of(row->owner)) {
-      errand.seen = source->data;
-      errand.format = source->format;
+      operation.seen = source->data;
+      operation.format = source->format;
     }
-    errand.steps = random_ ? number(0, todo.action == Action::fence ? 8 : 2) : 0;
-    errand_ = errand;
+    operation.steps = random_ ? number(0, todo.action == Action::fence ? 8 : 2) : 0;
+    operation_ = operation;
     event();
     if (!server_) return;
   }
-  if (errand_->steps-- > 0) return;
-  const Errand errand = *std::exchange(errand_, std::nullopt);
-  perform(errand, faults);
+  if (operation_->steps-- > 0) return;
+  const Operation operation = *std::exchange(operation_, std::nullopt);
+  perform(operation, faults);
 }
 
-void CapsuleHistory::perform(const Errand& errand, bool faults) {
-  if (errand.todo.action == Action::fence) return do_fence(errand, faults);
-  if (errand.todo.upgrade) return perform_upgrade(errand, faults);
-  move::Outcome outcome;
-  outcome.begun_at = errand.begun_at;
-  do_errand(errand, outcome, faults);
-  story_.push_back(fmt::format("{}: errand {} in {}: {}; c1 {} c2 {} c3 {}", steps_,
-                               static_cast<int>(errand.todo.action), describe::spell(errand.phase),
+void CapsuleHistory::perform(const Operation& operation, bool faults) {
+  if (operation.todo.action == Action::fence) return do_fence(operation, faults);
+  if (operation.todo.upgrade) return perform_upgrade(operation, faults);
+  ownership::Outcome outcome;
+  outcome.begun_at = operation.begun_at;
+  do_operation(operation, outcome, faults);
+  story_.push_back(fmt::format("{}: operation {} in {}: {}; c1 {} c2 {} c3 {}", steps_,
+                               static_cast<int>(operation.todo.action), describe::spell(operation.phase),
                                outcome.error.value_or("done"), machines_[0].data, machines_[1].data,
                                machines_[2].data));
   event();
   if (!server_) return;
-  if (errand.todo.action == Action::replicate) {
+  if (operation.todo.action == Action::replicate) {
     return act([&](const Tables& t, const Context& c) {
-      return move::decide_replicated(t, "default/svc", errand.todo.node, errand.epoch, outcome, limits_, c);
+      return ownership::decide_replicated(t, "default/svc", operation.todo.node, operation.epoch, outcome, limits_, c);
     });
   }
   act([&](const Tables& t, const Context& c) {
-    return move::decide_outcome(t, "default/svc", errand.move_id, errand.phase, outcome, limits_, c);
+    return ownership::decide_outcome(t, "default/svc", operation.move_id, operation.phase, outcome, limits_, c);
   });
 }
 
-bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, bool faults) {
+bool CapsuleHistory::do_operation(const Operation& operation, ownership::Outcome& outcome, bool faults) {
   const auto row = capsule();
-  auto* target = machine_of(errand.todo.node);
+  auto* target = machine_of(operation.todo.node);
   auto* source = row && row->move ? machine_of(row->move->source) : row ? machine_of(row->owner) : nullptr;
-  const bool needs_source = errand.todo.action != Action::check && !errand.todo.alone;
+  const bool needs_source = operation.todo.action != Action::check && !operation.todo.alone;
   const bool there =
       target != nullptr && target->reachable() && (!needs_source || (source != nullptr && source->reachable()));
   if (!there || (faults && chance(0.1))) {
@@ -234,22 +232,22 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
     outcome.final = faults && chance(0.2);
     return false;
   }
-  switch (errand.todo.action) {
+  switch (operation.todo.action) {
     case Action::copy:
     case Action::replicate:
-      outcome.consistent = errand.todo.consistent;
+      outcome.consistent = operation.todo.consistent;
       if (!outcome.consistent) break;
-      target->format = errand.seen < source->data ? errand.format : source->format;
-      target->data = std::min(errand.seen, source->data);
+      target->format = operation.seen < source->data ? operation.format : source->format;
+      target->data = std::min(operation.seen, source->data);
       outcome.round.bytes = source->data - target->data;
       break;
     case Action::transfer:
       // A host that was fenced may be back; alone, the target works on what is its own.
       for (const auto& machine : machines_) {
-        if (running(machine) && (!errand.todo.alone || &machine == target))
+        if (running(machine) && (!operation.todo.alone || &machine == target))
           wrong(fmt::format("the last difference is copied while it runs on {}", machine.node.name));
       }
-      if (errand.todo.alone) break;
+      if (operation.todo.alone) break;
       target->data = source->data;
       target->format = source->format;
       outcome.consistent = true;
@@ -263,16 +261,16 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
   return !outcome.error;
 }
 
-void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
-  auto* machine = machine_of(errand.todo.node);
+void CapsuleHistory::do_fence(const Operation& operation, bool faults) {
+  auto* machine = machine_of(operation.todo.node);
   if (machine != nullptr && !machine->can_be_fenced) {
     return act([this](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
+      return ownership::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
     });
   }
   if (faults && chance(0.3)) {
     return act([this](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
+      return ownership::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
     });
   }
   if (machine != nullptr && machine->power) cut_power(*machine);
@@ -286,7 +284,7 @@ void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
     work(*machine, faults);
   }
   act([&](const Tables& t, const Context& c) {
-    return move::decide_fenced(t, errand.todo.node, errand.silence, "its host was taken away", limits_, c);
+    return ownership::decide_fenced(t, operation.todo.node, operation.silence, "its host was taken away", limits_, c);
   });
 }
 

@@ -5,7 +5,7 @@
 namespace underway::sim {
 
 using model::UpgradePhase;
-using move::Action;
+using ownership::Action;
 using server::Context;
 using tables::Tables;
 
@@ -28,57 +28,58 @@ void CapsuleHistory::ask_for_upgrade(NewImage image, bool rehearse_only) {
   if (image != NewImage::works) bad_[number] = image;
   story_.push_back(fmt::format("{}: upgrade to {} ({})", steps_, number, static_cast<int>(image)));
   act([&](const Tables& t, const Context& c) {
-    move::UpgradeRequest request;
+    ownership::UpgradeRequest request;
     request.name = "svc";
     request.image = image_name(number);
     request.rehearse_only = rehearse_only;
-    return move::decide_upgrade(t, request, limits_, c);
+    return ownership::decide_upgrade(t, request, limits_, c);
   });
 }
 
 void CapsuleHistory::take_back() {
   story_.push_back(fmt::format("{}: take the upgrade back", steps_));
   act([this](const Tables& t, const Context& c) {
-    move::UpgradeRequest request;
+    ownership::UpgradeRequest request;
     request.name = "svc";
     request.back = true;
-    return move::decide_upgrade(t, request, limits_, c);
+    return ownership::decide_upgrade(t, request, limits_, c);
   });
 }
 
 void CapsuleHistory::keep_copies_on(int machine) {
   act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return move::decide_standby(t, "default", "svc", id, std::chrono::seconds(20), Duration{0}, limits_, c);
+    return ownership::decide_standby(t, "default", "svc", id, std::chrono::seconds(20), Duration{0}, limits_, c);
   });
 }
 
 // --- the controller
 
-void CapsuleHistory::perform_upgrade(const Errand& errand, bool faults) {
-  move::UpgradeOutcome outcome;
-  do_upgrade(errand, outcome, faults);
-  story_.push_back(
-      fmt::format("{}: upgrade {}: {}", steps_, describe::spell(errand.upgrade_phase), outcome.error.value_or("done")));
+void CapsuleHistory::perform_upgrade(const Operation& operation, bool faults) {
+  ownership::UpgradeOutcome outcome;
+  do_upgrade(operation, outcome, faults);
+  story_.push_back(fmt::format("{}: upgrade {}: {}", steps_, describe::spell(operation.upgrade_phase),
+                               outcome.error.value_or("done")));
   event();
   if (!server_) return;
   act([&](const Tables& t, const Context& c) {
-    return move::decide_upgrade_outcome(t, "default/svc", errand.upgrade_id, errand.upgrade_phase, outcome, limits_, c);
+    return ownership::decide_upgrade_outcome(t, "default/svc", operation.upgrade_id, operation.upgrade_phase, outcome,
+                                             limits_, c);
   });
 }
 
-void CapsuleHistory::do_upgrade(const Errand& errand, move::UpgradeOutcome& outcome, bool faults) {
-  auto* machine = machine_of(errand.todo.node);
+void CapsuleHistory::do_upgrade(const Operation& operation, ownership::UpgradeOutcome& outcome, bool faults) {
+  auto* machine = machine_of(operation.todo.node);
   const auto row = capsule();
   if (!row || !row->upgrade) return;
   const auto& upgrade = *row->upgrade;
   const bool there = machine != nullptr && machine->reachable();
-  const auto action = errand.todo.action;
+  const auto action = operation.todo.action;
   const bool overlay = action == Action::snapshot || action == Action::restore;
   if (!there || (faults && chance(0.15))) {
     outcome.error = "it does not answer";
     outcome.final = faults && chance(0.2);
     // The node may have heard of it, and go on with it.
-    if (there && overlay && chance(0.5)) machine->late = {++machine->turn, errand.todo};
+    if (there && overlay && chance(0.5)) machine->late = {++machine->turn, operation.todo};
     return;
   }
   const auto bad = bad_.find(number_of(upgrade.to_image));
@@ -94,12 +95,12 @@ void CapsuleHistory::do_upgrade(const Errand& errand, move::UpgradeOutcome& outc
       break;
     case Action::snapshot:
       ++machine->turn;
-      work_on_overlay(*machine, errand.todo, errand.upgrade_id);
-      outcome.saved = {errand.upgrade_id, unix_nanos(desk_.clock.now()), machine->ran};
+      work_on_overlay(*machine, operation.todo, operation.upgrade_id);
+      outcome.saved = {operation.upgrade_id, unix_nanos(desk_.clock.now()), machine->ran};
       break;
     case Action::restore:
       ++machine->turn;
-      work_on_overlay(*machine, errand.todo, errand.upgrade_id);
+      work_on_overlay(*machine, operation.todo, operation.upgrade_id);
       outcome.saved.running = machine->ran;
       break;
     case Action::check:
@@ -116,7 +117,7 @@ void CapsuleHistory::do_upgrade(const Errand& errand, move::UpgradeOutcome& outc
 // --- a node
 
 /// Its agent refuses while the capsule runs; and what is saved for an upgrade is saved once.
-void CapsuleHistory::work_on_overlay(Machine& machine, const move::Todo& todo, const std::string& upgrade_id) {
+void CapsuleHistory::work_on_overlay(Machine& machine, const ownership::Todo& todo, const std::string& upgrade_id) {
   if (todo.action == Action::restore && todo.snapshot.empty()) return;
   if (running(machine)) wrong(fmt::format("the overlay is worked on while it runs on {}", machine.node.name));
   if (todo.action == Action::snapshot) {
@@ -140,7 +141,7 @@ void CapsuleHistory::do_late(Machine& machine, bool faults) {
 // --- what must hold
 
 void CapsuleHistory::check_start(const Machine& machine, const Local& local) {
-  const int number = number_of(move::image_of(*local.order.allocation.job, "g"));
+  const int number = number_of(ownership::image_of(*local.order.allocation.job, "g"));
   const auto row = capsule();
   // Who starts it with what there is gets what there is.
   const auto* move = row && row->move ? &*row->move : row && row->last_move ? &*row->last_move : nullptr;

@@ -1,7 +1,7 @@
 #include "sim/control_plane.hpp"
 
 #include "base/json.hpp"
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "server/job/dependencies.hpp"
 
 namespace underway::sim {
@@ -107,20 +107,20 @@ std::int64_t ControlPlane::orphans() const {
 void ControlPlane::keep_orphans() {
   server::FoundOrphans all;
   for (const auto& node : tables::records<model::Orphans>(process_->tables)) {
-    const auto machine = std::ranges::find(machines_, node.node_id, [](const Machine& one) { return one.node.id; });
-    node::OrphanOrders& found = all[node.node_id];
-    for (const auto& one : node.allocations) {
-      const Local& local = machine->locals.at(one.id);
+    const auto machine =
+        std::ranges::find(machines_, node.node_id, [](const Machine& candidate) { return candidate.node.id; });
+    protocol::OrphanOrders& found = all[node.node_id];
+    for (const auto& allocation : node.allocations) {
+      const Local& local = machine->locals.at(allocation.id);
       auto& order = found.orders.emplace_back(local.order);
       order.allocation.client_status = local.status;
       order.allocation.health.ready = local.healthy;
-      found.jobs.insert_or_assign(node::job_key(order.allocation), *order.allocation.job);
+      found.jobs.insert_or_assign(protocol::job_key(order.allocation), *order.allocation.job);
     }
   }
-  submit([all](const Tables& t, const Context& c) { return server::decide_keep_orphans(t, all, c); },
-         [this](const std::int64_t* done) {
-           if (done == nullptr) wrong("orphans cannot be kept");
-         });
+  submit(server::KeepOrphans{all}, [this](const std::int64_t* done) {
+    if (done == nullptr) wrong("orphans cannot be kept");
+  });
   settle();
 }
 
@@ -131,9 +131,9 @@ void ControlPlane::step(const Mischief& mischief) {
   if (mischief.administrator && chance(0.3)) administrate();
   for (auto& machine : machines_) live(machine, mischief);
   give_up_silent();
-  tend();
+  reconcile();
   // Evaluations that waited for their time are looked at with the next request.
-  submit([](const Tables&, const Context&) { return Decision<Nothing>{}; }, [](const Nothing*) {});
+  submit(server::ChangeNothing{}, [](const Nothing*) {});
   if (mischief.server && chance(0.03)) store_->fail_next_commit(Error(Code::exhausted, "disk full"));
   if (mischief.server && chance(0.04)) {
     restart_server();
@@ -171,21 +171,19 @@ void ControlPlane::make_eligible(const Machine& machine) {
   server::DrainNode end;
   end.node_id = machine.node.id;
   end.mark_eligible = true;
-  auto decide = [end](const Tables& t, const Context& c) {
-    return t.find_node(end.node_id) ? server::decide_drain(t, end, c) : Decision<Nothing>{};
+  const auto if_known = [end](const Tables& t, const Context& c) {
+    return t.find_node(end.node_id) ? decide(t, end, c) : Decision<Nothing>{};
   };
-  submit(decide, [](const Nothing*) {});
+  submit(server::testing::asked(if_known), [](const Nothing*) {});
 }
 
 /// What the server's own loop does about drains and silent nodes whenever something changed.
-void ControlPlane::tend() {
-  submit([](const Tables& t, const Context& c) { return server::decide_periodic(t, c); },
-         [](const server::Launches*) {});
-  submit([](const Tables& t, const Context& c) { return server::decide_drains(t, c); }, [](const Nothing*) {});
+void ControlPlane::reconcile() {
+  submit(server::StartDueJobs{}, [](const server::Launches*) {});
+  submit(server::AdvanceDrains{}, [](const Nothing*) {});
   std::vector<std::string> ids;
   for (const auto& machine : machines_) ids.push_back(machine.node.id);
-  submit([ids](const Tables& t, const Context& c) { return server::decide_nodes_given_up(t, ids, c); },
-         [](const Nothing*) {});
+  submit(server::GiveNodesUp{ids}, [](const Nothing*) {});
 }
 
 void ControlPlane::drain(int machine, std::optional<Duration> deadline) {
@@ -193,8 +191,7 @@ void ControlPlane::drain(int machine, std::optional<Duration> deadline) {
   drain.node_id = machines_[static_cast<std::size_t>(machine)].node.id;
   drain.mark_eligible = !deadline;
   if (deadline) drain.drain.emplace().deadline = *deadline;
-  submit([drain](const Tables& t, const Context& c) { return server::decide_drain(t, drain, c); },
-         [](const Nothing*) {});
+  submit(drain, [](const Nothing*) {});
 }
 
 bool ControlPlane::draining(int machine) const {

@@ -6,10 +6,10 @@
 
 #include <random>
 
+#include "server/job/start_decisions.hpp"
 #include "server/node/drain_decisions.hpp"
 #include "server/node/orders.hpp"
 #include "server/node/orphan_decisions.hpp"
-#include "server/job/start_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/writer.hpp"
 #include "tables/orphans.hpp"
@@ -38,8 +38,8 @@ struct Process {
 
 /// What a node has of one allocation.
 struct Local {
-  node::AllocationOrder order;
-  node::Origin origin;
+  protocol::AllocationOrder order;
+  protocol::Origin origin;
   ClientStatus status = ClientStatus::pending;
   bool healthy = false;
   bool over() const { return status == ClientStatus::complete || status == ClientStatus::failed; }
@@ -51,10 +51,10 @@ struct Machine {
   bool linked = false;
   bool linking = false;
   bool reporting = false;
-  int silent = 0;                                 ///< steps without a link
-  std::unique_ptr<server::Orders> orders;         ///< the server's memory of what it was told
-  std::map<std::string, model::Revision> epochs;  ///< and of what it said of its own
-  std::deque<node::AllocationsMessage> messages;  ///< on their way to it
+  int silent = 0;                                     ///< steps without a link
+  std::unique_ptr<server::Orders> orders;             ///< the server's memory of what it was told
+  std::map<std::string, model::Revision> epochs;      ///< and of what it said of its own
+  std::deque<protocol::AllocationsMessage> messages;  ///< on their way to it
   std::map<std::string, Local> locals;
   std::set<std::string> unreported;
 };
@@ -111,23 +111,23 @@ class ControlPlane {
 
  private:
   /// `done` is told the result, or null when it was refused or not written. A caller whose server dies hears nothing.
-  template <class Decide, class Done>
-  void submit(Decide decide, Done done) {
-    auto run = [](server::Writer& writer, Decide what, Done then) -> async::awaitable<void> {
+  template <server::Request R, class Done>
+  void submit(R request, Done done) {
+    auto run = [](server::Writer& writer, R what, Done then) -> async::awaitable<void> {
       try {
-        const auto result = co_await writer.submit(std::move(what));
+        const auto result = co_await writer.apply(std::move(what));
         then(&result);
       } catch (const Error&) {
         then(nullptr);
       }
     };
-    callers_->spawn("request", run(process_->writer, std::move(decide), std::move(done)));
+    callers_->spawn("request", run(process_->writer, std::move(request), std::move(done)));
   }
   void poll();
   void settle();
   void start_over(const std::function<void()>& meanwhile);
   void step(const Mischief& mischief);
-  void tend();
+  void reconcile();
   void administrate();
   void run_job();
   void change_rules();
@@ -135,7 +135,7 @@ class ControlPlane {
   void live(Machine& machine, const Mischief& mischief);
   void link(Machine& machine);
   void cut(Machine& machine);
-  void obey(Machine& machine, const node::AllocationsMessage& message);
+  void obey(Machine& machine, const protocol::AllocationsMessage& message);
   void work(Machine& machine, const Mischief& mischief);
   void report(Machine& machine);
   void give_up_silent();

@@ -1,5 +1,5 @@
 // The machines of a ControlPlane: what they do with orders, and what they tell.
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "sim/control_plane.hpp"
 
 namespace underway::sim {
@@ -63,7 +63,7 @@ model::AllocationUpdate update_of(const std::string& id, const Local& local) {
 
 void ControlPlane::link(Machine& machine) {
   machine.linking = true;
-  node::RegisterRequest request{machine.node, "s", {}};
+  protocol::RegisterRequest request{machine.node, "s", {}};
   for (const auto& [id, local] : machine.locals) {
     if (local.over()) continue;
     request.allocations.push_back(update_of(id, local));
@@ -72,20 +72,18 @@ void ControlPlane::link(Machine& machine) {
         {{id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name},
          local.origin});
   }
-  submit([request, epoch = process_->epoch](
-             const Tables& t, const Context& c) { return server::decide_enrol_node(t, request, epoch, c); },
-         [&machine](const server::EnrolledNode* done) {
-           machine.linking = false;
-           if (done == nullptr || !machine.up) return;
-           machine.epochs = done->epochs;
-           machine.linked = true;
-           machine.silent = 0;
-           machine.orders = std::make_unique<server::Orders>(machine.node.id);
-           machine.messages.clear();
-         });
+  submit(server::EnrolNode{request, process_->epoch}, [&machine](const server::EnrolledNode* done) {
+    machine.linking = false;
+    if (done == nullptr || !machine.up) return;
+    machine.epochs = done->epochs;
+    machine.linked = true;
+    machine.silent = 0;
+    machine.orders = std::make_unique<server::Orders>(machine.node.id);
+    machine.messages.clear();
+  });
 }
 
-void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& message) {
+void ControlPlane::obey(Machine& machine, const protocol::AllocationsMessage& message) {
   std::set<std::string> wanted;
   for (const auto& order : message.set) {
     const auto& id = order.allocation.id;
@@ -101,7 +99,7 @@ void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& messag
   std::erase_if(machine.locals, [&](const auto& entry) {
     const bool removed = std::find(message.remove.begin(), message.remove.end(), entry.first) != message.remove.end();
     const bool unwanted = message.full && !wanted.contains(entry.first);
-    return removed || (unwanted && node::is_in_history(entry.second.origin, message.epochs));
+    return removed || (unwanted && protocol::is_in_history(entry.second.origin, message.epochs));
   });
   std::erase_if(machine.unreported, [&](const auto& id) { return !machine.locals.contains(id); });
 }
@@ -137,17 +135,15 @@ void ControlPlane::work(Machine& machine, const Mischief& mischief) {
 void ControlPlane::report(Machine& machine) {
   std::vector<model::AllocationUpdate> updates;
   for (const auto& id : machine.unreported) updates.push_back(update_of(id, machine.locals.at(id)));
-  submit([node = machine.node.id, updates](
-             const Tables& t, const Context& c) { return server::decide_allocation_updates(t, node, updates, c); },
-         [&machine, updates](const Nothing* done) {
-           if (done == nullptr) return;
-           for (const auto& update : updates) {
-             const auto it = machine.locals.find(update.id);
-             const bool current = it != machine.locals.end() && it->second.status == update.client_status &&
-                                  it->second.healthy == update.health.healthy.value_or(false);
-             if (it == machine.locals.end() || current) machine.unreported.erase(update.id);
-           }
-         });
+  submit(server::UpdateAllocations{machine.node.id, updates}, [&machine, updates](const Nothing* done) {
+    if (done == nullptr) return;
+    for (const auto& update : updates) {
+      const auto it = machine.locals.find(update.id);
+      const bool current = it != machine.locals.end() && it->second.status == update.client_status &&
+                           it->second.healthy == update.health.healthy.value_or(false);
+      if (it == machine.locals.end() || current) machine.unreported.erase(update.id);
+    }
+  });
 }
 
 void ControlPlane::give_up_silent() {
@@ -156,15 +152,15 @@ void ControlPlane::give_up_silent() {
     if (!machine.linked && machine.silent >= kPatience) silent.push_back(machine.node.id);
   }
   if (silent.empty()) return;
-  auto decide = [this, silent](const Tables& t, const Context& c) {
+  const auto those_still_silent = [this, silent](const Tables& t, const Context& c) {
     std::vector<std::string> still;
     for (const auto& machine : machines_) {
       const bool meant = std::find(silent.begin(), silent.end(), machine.node.id) != silent.end();
       if (meant && !machine.linked && !machine.linking) still.push_back(machine.node.id);
     }
-    return server::decide_nodes_down(t, still, "silent", c);
+    return decide(t, server::MarkNodesDown{still, "silent"}, c);
   };
-  submit(decide, [](const std::vector<std::string>*) {});
+  submit(server::testing::asked(those_still_silent), [](const std::vector<std::string>*) {});
 }
 
 }  // namespace underway::sim

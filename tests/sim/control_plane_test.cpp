@@ -9,7 +9,7 @@ namespace {
 
 /// SIM_SEED runs one history again; SIM_SEEDS says how many there are.
 std::vector<Seed> seeds(Seed count) {
-  if (const char* one = std::getenv("SIM_SEED")) return {std::strtoull(one, nullptr, 10)};
+  if (const char* seed = std::getenv("SIM_SEED")) return {std::strtoull(seed, nullptr, 10)};
   if (const char* more = std::getenv("SIM_SEEDS")) count = std::strtoull(more, nullptr, 10);
   std::vector<Seed> out(count);
   for (Seed i = 0; i < count; ++i) out[i] = i + 1;

@@ -59,7 +59,7 @@ void RolloutHistory::check_names() {
 }
 
 /// What is told to start, and did not run, finds what it needs at work.
-void RolloutHistory::check_order(const Machine& machine, const node::AllocationOrder& order) {
+void RolloutHistory::check_order(const Machine& machine, const protocol::AllocationOrder& order) {
   const auto& row = order.allocation;
   const auto local = machine.locals.find(row.id);
   const bool runs = local != machine.locals.end() && (local->second.start || local->second.over());

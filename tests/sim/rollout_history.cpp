@@ -58,7 +58,7 @@ RolloutHistory::RolloutHistory(Seed seed, World world) : random_(seed) {
     const bool everywhere = needs_ == model::DependencyScope::node;
     model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
     base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
-    act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
+    act(server::RegisterJob{base, {}, {}});
   }
   crashes_ = !in_cluster;
 }
@@ -81,13 +81,14 @@ tables::Row<Deployment> RolloutHistory::newest() const {
 
 // --- the server
 
-template <class Decide>
-void RolloutHistory::act(Decide decide) {
+template <class What>
+void RolloutHistory::act(What what) {
   if (away_ > 0) return;
   if (crashes_ && chance(0.01)) return crash_server();  // nothing of it was durable
   const View before = view();
   try {
-    auto decision = decide(std::as_const(desk_.tables), desk_.context());
+    const auto request = server::testing::asked(std::move(what));
+    auto decision = decide(std::as_const(desk_.tables), request, desk_.context());
     desk_.commit(std::move(decision.changes));
   } catch (const Error&) {
     return;
@@ -111,7 +112,7 @@ void RolloutHistory::boot_server() {
   dependents_ = server::Dependents();
   for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
   const View before = view();
-  auto anew = server::decide_deadlines_anew(desk_.tables, desk_.context());
+  auto anew = decide(desk_.tables, server::RenewDeploymentDeadlines{}, desk_.context());
   desk_.commit(std::move(anew.changes));
   desk_.schedule();
   check(before);
@@ -139,8 +140,8 @@ void RolloutHistory::register_version(Kind kind) {
 
 void RolloutHistory::administrate() {
   const auto deployment = newest();
-  const auto update = [&](auto decide) {
-    if (deployment) act([&](const Tables& t, const Context& c) { return decide(t, deployment->id, c); });
+  const auto update = [&](const auto& with_id) {
+    if (deployment) act(with_id(deployment->id));
   };
   switch (number(0, 12)) {
     case 10:
@@ -151,17 +152,14 @@ void RolloutHistory::administrate() {
     case 12:
       return drain(any_machine(), std::nullopt);
     case 0:
-      return update([](const Tables& t, const auto& id, const Context& c) { return server::decide_fail(t, id, c); });
+      return update([](const auto& id) { return server::FailDeployment{id}; });
     case 1:
-      return update(
-          [](const Tables& t, const auto& id, const Context& c) { return server::decide_pause(t, id, true, c); });
+      return update([](const auto& id) { return server::PauseDeployment{id, true}; });
     case 2:
     case 3:
       return resolve();
     case 4:
-      return act([version = number(0, 5)](const Tables& t, const Context& c) {
-        return server::decide_revert(t, {"default", "job", version, {}}, c);
-      });
+      return act(server::RevertJob{"default", "job", number(0, 5), {}});
     case 5:
       if (calm_ || system_) return;
       count_ = number(1, 5);
@@ -179,17 +177,15 @@ void RolloutHistory::drain(const Machine& machine, std::optional<Duration> deadl
   request.mark_eligible = !deadline;
   if (deadline) request.drain.emplace().deadline = *deadline;
   if (!deadline && system_) reached_ = false;  // a node more is to have it
-  act([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+  act(request);
 }
 
 /// Lets go on what waits for a person.
 void RolloutHistory::resolve() {
   const auto deployment = newest();
   if (!deployment || !deployment->active()) return;
-  if (deployment->status == DeploymentStatus::paused)
-    act([&](const Tables& t, const Context& c) { return server::decide_pause(t, deployment->id, false, c); });
-  if (deployment->requires_promotion())
-    act([&](const Tables& t, const Context& c) { return server::decide_promote(t, deployment->id, {}, c); });
+  if (deployment->status == DeploymentStatus::paused) act(server::PauseDeployment{deployment->id, false});
+  if (deployment->requires_promotion()) act(server::PromoteDeployment{deployment->id, {}});
 }
 
 // --- machines
@@ -200,9 +196,7 @@ void RolloutHistory::join(Machine& machine) {
     if (!local.over()) running.push_back(report_of(id, local));
   }
   const int boots = boots_;
-  act([&](const Tables& t, const Context& c) {
-    return server::decide_register_node(t, machine.node, "secret", c, running);
-  });
+  act(server::RegisterNode{machine.node, "secret", running});
   machine.linked = boots == boots_;
   machine.orders = std::make_unique<server::Orders>(machine.node.id);
 }
@@ -210,9 +204,7 @@ void RolloutHistory::join(Machine& machine) {
 void RolloutHistory::kill(Machine& machine) {
   machine.up = false;
   machine.locals.clear();
-  act([&](const Tables& t, const Context& c) {
-    return server::decide_nodes_down(t, {machine.node.id}, "no heartbeat", c);
-  });
+  act(server::MarkNodesDown{{machine.node.id}, "no heartbeat"});
 }
 
 void RolloutHistory::live(Machine& machine, bool faults) {
@@ -309,9 +301,7 @@ void RolloutHistory::tell(Machine& machine) {
     if (!local.told) updates.push_back(report_of(id, local));
   }
   if (updates.empty()) return;
-  act([&](const Tables& t, const Context& c) {
-    return server::decide_allocation_updates(t, machine.node.id, updates, c);
-  });
+  act(server::UpdateAllocations{machine.node.id, updates});
   // Told again until the server has it.
   for (auto& [id, local] : machine.locals) {
     const auto row = desk_.tables.find_allocation(id);
@@ -329,8 +319,8 @@ void RolloutHistory::step(Duration time, bool faults) {
   for (auto& machine : machines_) live(machine, faults);
   if (comes_back) boot_server();
   // Deadlines, and evaluations that waited for their time.
-  act([](const Tables& t, const Context& c) { return server::decide_deployment_deadlines(t, c); });
-  act([](const Tables& t, const Context& c) { return server::decide_drains(t, c); });
+  act(server::EnforceDeploymentDeadlines{});
+  act(server::AdvanceDrains{});
 }
 
 void RolloutHistory::disturb() {
@@ -362,7 +352,7 @@ bool RolloutHistory::settle() {
     const auto deployment = newest();
     // Where no deadline ends what cannot go on, a person does.
     if (i == 150 && deployment && *update_.progress_deadline == Duration{0})
-      act([&](const Tables& t, const Context& c) { return server::decide_fail(t, deployment->id, c); });
+      act(server::FailDeployment{deployment->id});
     if (i > 100 && (!deployment || !deployment->active())) return true;  // what is bad goes on dying
   }
   return false;

@@ -71,8 +71,8 @@ class RolloutHistory {
   };
 
   /// Runs a decision and looks at what it made of the world; a refusal is no fault. May die before it is durable.
-  template <class Decide>
-  void act(Decide decide);
+  template <class What>
+  void act(What what);
   void crash_server();
   void boot_server();
   void administrate();
@@ -99,7 +99,7 @@ class RolloutHistory {
   void check(const View& before);
   void check_names();
   void check_figures();
-  void check_order(const Machine& machine, const node::AllocationOrder& order);
+  void check_order(const Machine& machine, const protocol::AllocationOrder& order);
   bool quiet() const;
   bool everywhere() const;
   std::string missing() const;

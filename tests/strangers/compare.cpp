@@ -85,9 +85,11 @@ class Comparison {
   void say(const char* what, const std::string& where, const value& theirs, const value& ours) {
     add({what, where, "there it is " + shown(theirs) + ", here " + shown(ours)});
   }
-  void add(Difference one) {
-    const auto same = [&](const Difference& other) { return other.kind == one.kind && other.where == one.where; };
-    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(one));
+  void add(Difference difference) {
+    const auto same = [&](const Difference& other) {
+      return other.kind == difference.kind && other.where == difference.where;
+    };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(difference));
   }
 
   const IsTold& is_told_;

@@ -10,8 +10,8 @@ namespace {
 std::vector<std::string> differ(const char* theirs, const char* ours) {
   std::vector<std::string> out;
   const auto is_told = [](const std::string& where) { return where != "ID"; };
-  for (const auto& one : compare(boost::json::parse(theirs), boost::json::parse(ours), is_told))
-    out.push_back(one.kind + " " + one.where);
+  for (const auto& difference : compare(boost::json::parse(theirs), boost::json::parse(ours), is_told))
+    out.push_back(difference.kind + " " + difference.where);
   return out;
 }
 using All = std::vector<std::string>;

@@ -173,8 +173,8 @@ class StrangersTest : public testing::Test {
   /// Not where untold.json names the member, or the whole place.
   bool is_told(const std::string& where) const {
     const std::string name = where.substr(where.rfind('.') + 1);
-    return std::none_of(untold_.begin(), untold_.end(), [&](const std::string& one) {
-      return one == name || (one.find('*') != std::string::npos && matches(one, where));
+    return std::none_of(untold_.begin(), untold_.end(), [&](const std::string& untold) {
+      return untold == name || (untold.find('*') != std::string::npos && matches(untold, where));
     });
   }
   std::string ours() const { return machine_.state() + "/run/agent.sock"; }

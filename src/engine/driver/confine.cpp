@@ -12,6 +12,7 @@
 #include "driver/settings.hpp"
 #include "os/capability.hpp"
 #include "os/file.hpp"
+#include "os/new_root.hpp"
 
 namespace underway::driver {
 namespace {
@@ -181,8 +182,7 @@ void confine_paths(os::LaunchPlan& plan, const boost::json::value& config, const
     if (file)
       plan.optionally().bind("/dev/null", root + path);
     else
-      plan.optionally().mount("tmpfs", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                              "mode=755,size=4k");
+      os::cover_directory(plan.optionally(), root + path);
   }
 }
 

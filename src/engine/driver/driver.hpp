@@ -152,7 +152,7 @@ class TaskHandle {
   /// Errors: conflict when the task has ended; not_found for a missing command.
   virtual ExecSession exec(const ExecRequest& request) = 0;
   /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept. A cgroup in which
-  /// something was left running stays, and is in the ledger for tend_leftovers.
+  /// something was left running stays, and is in the ledger for reap_leftovers.
   virtual void destroy() = 0;
 };
 
@@ -188,7 +188,7 @@ class Driver {
   virtual std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) = 0;
   /// Of what destroyed runs have left running: removes the cgroups in which nothing lives any more. True while there
   /// are others. `end_them`: kills what is inside first. Drivers with one ledger look at the same.
-  virtual bool tend_leftovers(bool end_them) = 0;
+  virtual bool reap_leftovers(bool end_them) = 0;
 };
 
 /// Capabilities that Nomad lets exec tasks have (those of Docker).

@@ -14,7 +14,7 @@
 #include "driver/local_task.hpp"
 #include "driver/settings.hpp"
 #include "os/file.hpp"
-#include "os/mount.hpp"
+#include "os/new_root.hpp"
 
 namespace underway::driver {
 namespace {
@@ -35,25 +35,7 @@ const std::vector<Key>& exec_keys() {
 
 /// Names that the task's root makes for itself, whatever the machine has there.
 constexpr std::string_view kOwn[] = {"proc", "dev", "tmp", "alloc", "local", "secrets"};
-constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 constexpr const char* kLowPorts = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
-/// Parts of /proc that root in the task could change the machine through.
-constexpr std::string_view kReadOnlyProc[] = {"sys", "sysrq-trigger", "irq", "bus", "fs"};
-
-void add_device_directory(os::LaunchPlan& plan, const std::string& dev) {
-  plan.mount("tmpfs", dev, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k");
-  for (const auto& name : kDevices) {
-    const std::string device = fmt::format("/{}", name);
-    plan.touch(dev + device, 0666).bind("/dev" + device, dev + device);
-  }
-  for (const auto* name : {"/pts", "/shm", "/mqueue"}) plan.make_directory(dev + name, 0755);
-  plan.mount("devpts", dev + "/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=666,mode=620,gid=5");
-  plan.mount("tmpfs", dev + "/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
-  plan.optionally().mount("mqueue", dev + "/mqueue", "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-  plan.make_symlink("pts/ptmx", dev + "/ptmx").make_symlink("/proc/self/fd", dev + "/fd");
-  plan.make_symlink("/proc/self/fd/0", dev + "/stdin").make_symlink("/proc/self/fd/1", dev + "/stdout");
-  plan.make_symlink("/proc/self/fd/2", dev + "/stderr");
-}
 
 /// Devices that the task was given, under the machine's names.
 void add_devices(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& root) {
@@ -213,7 +195,7 @@ class Exec final : public Driver {
     return LocalTask::recover(options_, spec, command(spec), entered(spec));
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_, end_them); }
 
  private:
   static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }
@@ -285,17 +267,13 @@ class Exec final : public Driver {
       plan.optionally().bind(directory, root + mount);
     }
     for (const auto& path : options_.hidden) {
-      plan.optionally().mount("tmpfs", root + path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=4k");
+      os::cover_directory(plan.optionally(), root + path);
     }
     plan.set_mount_attributes(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
 
-    const std::string proc = root + "/proc";
-    plan.mount("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-    for (const auto& name : kReadOnlyProc) {
-      const std::string path = fmt::format("{}/{}", proc, name);
-      plan.optionally().bind(path, path).optionally().set_mount_attributes(path, MOUNT_ATTR_RDONLY, false);
-    }
-    add_device_directory(plan, root + "/dev");
+    os::mount_proc(plan, root + "/proc");
+    os::guard_proc(plan, root + "/proc");
+    os::mount_devices(plan, root + "/dev", "64k");
     add_devices(plan, spec, root);
     // What it makes there is worth nothing to anybody: no program gains a user by it, no device is opened.
     constexpr auto kPlain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;

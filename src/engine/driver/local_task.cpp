@@ -348,7 +348,7 @@ os::CgroupLimits common_limits(const Options& options, const TaskSpec& spec) {
   return limits;
 }
 
-bool tend_leftovers(const Options& options, bool end_them) {
+bool reap_leftovers(const Options& options, bool end_them) {
   if (options.ledger == nullptr) return false;
   bool some = false;
   for (const auto& open : options.ledger->unsettled()) {

@@ -81,8 +81,8 @@ class LocalTask final : public TaskHandle {
 std::optional<os::Namespace> network_of(const TaskSpec& spec);
 /// CLONE_NEWNET when it has one, for those that a command beside the task enters.
 int entered_network(const TaskSpec& spec);
-/// As Driver::tend_leftovers.
-bool tend_leftovers(const Options& options, bool end_them);
+/// As Driver::reap_leftovers.
+bool reap_leftovers(const Options& options, bool end_them);
 /// "7f3a9c12/web": what ps shows of the keeper and errors say of the task.
 std::string describe(const TaskSpec& spec);
 /// The task's environment with a PATH.

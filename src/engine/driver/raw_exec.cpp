@@ -83,7 +83,7 @@ class RawExec final : public Driver {
     return LocalTask::recover(options_, spec, command(spec), entered_network(spec));
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_, end_them); }
 
  private:
   static std::string work_dir(const TaskSpec& spec) {

@@ -11,11 +11,39 @@
 ///   6  the control directory (0700)
 ///   7  the log directory
 ///
-/// The spec is lines of "key value", an empty line, and a launch plan (os/launch.hpp). The keeper writes the file
-/// `state`, starts the task, rotates its output into "<task>.stdout.<n>" and "<task>.stderr.<n>" as Nomad lays them
-/// out, reaps whatever the task leaves behind, and when the task's process ends it kills the rest, drains the pipes,
-/// and writes the result to `state` (temporary file, fsync, rename) before it tells anybody. With kill mode `process`
-/// it kills nothing then and waits for nobody: what the task's process left behind lives on.
+/// The spec is text, and a launch plan (os/launch.hpp) behind it:
+///
+///     keeper-spec 1
+///     log_name <task>            log_stdout <n>      log_stderr <n>      the newest files that are there
+///     log_files <n>              log_bytes <n>                           LogLimits
+///     clone <flags>              of clone(2): the namespaces that the keeper makes
+///     kill_mode control-group|process
+///     adopts 0|1                 the plan's program starts the task, and writes its number to the file `pid`
+///     cgroup_kill <path>         cgroup_procs <path>                     oom_events <path>
+///                                (one key a line; an empty value: there is none)
+///     (an empty line)
+///     the bytes of the plan
+///
+/// The state, as it is in the file `state` and on the socket; times in ns since the epoch, a start time in clock ticks
+/// since the boot (field 22 of proc_pid_stat(5)):
+///
+///     underway-keeper 1
+///     phase starting|running|exited|failed|lost
+///     kill_mode control-group|process
+///     keeper <pid> <start time>
+///     task <pid> <start time>
+///     started <time>             finished <time>                         0: not yet
+///     code <n>                   signal <n>          oom_killed 0|1
+///     step <n>                   error <errno>                           of the step of the plan that failed
+///     dropped <bytes>
+///                                (one key a line)
+///     end                        without it the text was cut, and is no state
+///
+/// The keeper writes the file `state`, starts the task, rotates its output into "<task>.stdout.<n>" and
+/// "<task>.stderr.<n>" as Nomad lays them out, reaps whatever the task leaves behind, and when the task's process ends
+/// it kills the rest, drains the pipes, and writes the result to `state` (temporary file, fsync, rename) before it
+/// tells anybody. With kill mode `process` it kills nothing then and waits for nobody: what the task's process left
+/// behind lives on.
 ///
 /// On the socket every message is one packet of text. The keeper sends the state (the text of `state`) on connection
 /// and whenever it changes. It understands:

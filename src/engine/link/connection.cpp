@@ -250,7 +250,7 @@ awaitable<void> Connection::close(std::string reason) {
 void Connection::forget(std::uint32_t stream) { streams_.erase(stream); }
 
 void Connection::dispatch(Frame frame) {
-  std::visit([this](auto& one) { on(std::move(one)); }, frame);
+  std::visit([this](auto& received) { on(std::move(received)); }, frame);
 }
 
 void Connection::on(Call call) {

@@ -150,7 +150,7 @@ Frame decode_binary(std::string_view data) {
 }  // namespace
 
 Encoded encode(const Frame& frame) {
-  return std::visit([](const auto& one) { return encode_one(one); }, frame);
+  return std::visit([](const auto& alternative) { return encode_one(alternative); }, frame);
 }
 
 Frame decode(std::string_view data, bool is_text) { return is_text ? decode_text(data) : decode_binary(data); }

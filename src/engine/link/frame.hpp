@@ -1,7 +1,26 @@
 #pragma once
 /// @file
-/// What is inside a WebSocket message of the link. Control messages are JSON texts: calls, replies, notifications, the
-/// opening of streams. Stream data are binary: u32 stream id (big endian), u8 kind, payload.
+/// What is inside a WebSocket message of the link (RFC 6455). A text message is a control message in JSON:
+///
+///     {"Call":ID,"Method":M,"Body":…}                 asks; the answer has the same ID
+///     {"Reply":ID,"Body":…}  {"Reply":ID,"Error":E}   answers
+///     {"Notify":M,"Body":…}                           tells, and waits for no answer
+///     {"Open":STREAM,"Method":M,"Header":…}           opens a stream
+///
+///   E   {"Code":…,"Message":…,"Reasons":[…],"Activities":[…],"Advice":…}
+///
+/// A binary message belongs to a stream. Numbers are big-endian.
+///
+///     offset  size  field
+///     0       4     stream, as it was opened
+///     4       1     kind: 1 data, 2 acknowledge, 3 end, 4 reset
+///     5             payload, by kind:
+///                     data         u8 Channel, then the bytes
+///                     acknowledge  u32: so many bytes were consumed, and the sender may send as many more
+///                     end          nothing
+///                     reset        the JSON of an error, as E
+///
+/// Anything else is malformed: the peer is hung up on.
 
 #include <boost/json/value.hpp>
 

@@ -144,7 +144,7 @@ boost::json::value call(const char* command, const boost::json::object& list, co
 const boost::json::array& plugins_of(const boost::json::object& list) {
   const auto* plugins = list.if_contains("plugins");
   if (plugins == nullptr || !plugins->is_array() || plugins->get_array().empty() ||
-      !std::ranges::all_of(plugins->get_array(), [](const boost::json::value& one) { return one.is_object(); }))
+      !std::ranges::all_of(plugins->get_array(), [](const boost::json::value& plugin) { return plugin.is_object(); }))
     throw Error(Code::invalid, fmt::format("CNI configuration '{}' lists no plugins", text_at(list, "name")));
   return plugins->get_array();
 }
@@ -215,8 +215,8 @@ std::vector<std::string> texts_of(const boost::json::object& object, std::string
   std::vector<std::string> out;
   const auto* list = object.if_contains(key);
   if (list == nullptr || !list->is_array()) return out;
-  for (const auto& one : list->get_array())
-    if (one.is_string()) out.emplace_back(one.get_string());
+  for (const auto& plugin : list->get_array())
+    if (plugin.is_string()) out.emplace_back(plugin.get_string());
   return out;
 }
 

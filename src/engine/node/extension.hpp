@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "async/control_loop.hpp"
 #include "link/connection.hpp"
 #include "model/node/node.hpp"
 
@@ -24,6 +25,8 @@ struct ExtensionContext {
   async::Pool& pool;  ///< for what may block
   /// The link as it stands now; null while there is none. What was begun on it fails when it ends.
   std::function<std::shared_ptr<link::Connection>()> server;
+  const Clock& clock;
+  async::LoopRegistry& loops;  ///< for what it does without being asked
 };
 
 class Extension {

@@ -10,10 +10,11 @@ namespace underway::node {
 
 class KernelRuntime final : public Runtime {
  public:
-  KernelRuntime(async::Loop& loop, async::Pool& pool) : loop_(loop), pool_(pool) {}
+  /// All outlive it.
+  KernelRuntime(async::Loop& loop, async::Pool& pool, const Clock& clock) : loop_(loop), pool_(pool), clock_(clock) {}
 
   async::Executor executor() override { return loop_.executor(); }
-  TimePoint now() const override { return SystemClock{}.now(); }
+  TimePoint now() const override { return clock_.now(); }
   double jitter() override { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
   std::shared_ptr<void> after(Duration span, std::function<void()> callback) override;
   void on_pool(std::function<void()> job, std::function<void(std::exception_ptr)> done) override;
@@ -23,6 +24,7 @@ class KernelRuntime final : public Runtime {
  private:
   async::Loop& loop_;
   async::Pool& pool_;
+  const Clock& clock_;
   std::minstd_rand random_{std::random_device{}()};
 };
 

@@ -9,16 +9,18 @@ extern char** environ;
 
 namespace underway::node {
 
-Node::Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(drivers), loop, pool)) {}
+Node::Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool,
+           const Clock& clock)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(drivers), loop, pool, clock)) {}
 Node::~Node() = default;
 async::awaitable<void> Node::start() { return impl_->start(); }
 async::awaitable<void> Node::stop() { return impl_->stop(); }
 async::awaitable<void> Node::stop_everything() { return impl_->stop_everything(); }
 const model::Node& Node::self() const { return impl_->self(); }
 NodeStats Node::stats() const { return impl_->stats(); }
-async::awaitable<ClientMetrics> Node::measure() { return impl_->measure(); }
+async::awaitable<protocol::ClientMetrics> Node::measure() { return impl_->measure(); }
 std::vector<model::AllocationUpdate> Node::allocations() const { return impl_->allocations(); }
+async::LoopRegistry& Node::loops() { return impl_->loops(); }
 
 namespace {
 
@@ -36,14 +38,17 @@ std::string fetch_program(const Options& options) {
   return os::exists(kInstalled) ? kInstalled : "underway-fetch";
 }
 
+constexpr Duration kLookForLeftovers = std::chrono::seconds{15};
+
 }  // namespace
 
 Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop,
-                 async::Pool& pool)
+                 async::Pool& pool, const Clock& clock)
     : options_(std::move(options)),
       loop_(loop),
       pool_(pool),
-      runtime_(loop, pool),
+      clock_(clock),
+      runtime_(loop, pool, clock),
       drivers_(std::move(drivers), runtime_,
                [this] {
                  ++leavings_;
@@ -125,8 +130,8 @@ awaitable<void> Node::Impl::start() {
     runner->start();
     if (runner->wanted_gone()) destroy(id);
   }
-  work_.spawn("leftovers", tend_leftovers());
-  if (options_.collect) work_.spawn("collection", collect_regularly());
+  loops_.start(work_, leftovers_loop());
+  if (options_.collect) loops_.start(work_, collection_loop());
   co_await start_extensions();
   if (options_.servers.empty()) co_return;
   open_membership();
@@ -138,9 +143,8 @@ awaitable<void> Node::Impl::start() {
       [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });
   unlinked_since_ = std::chrono::steady_clock::now();
   link_work_.spawn("dialling", dialler_->run());
-  if (options_.more_attributes || nvidia_ || !options_.devices.empty())
-    link_work_.spawn("looking for attributes", look_again());
-  link_work_.spawn("stopping what outlives the link", stop_what_outlives_the_link());
+  if (options_.more_attributes || nvidia_ || !options_.devices.empty()) loops_.start(link_work_, attributes_loop());
+  loops_.start(link_work_, link_loss_loop());
 }
 
 awaitable<void> Node::Impl::stop() {
@@ -159,28 +163,29 @@ awaitable<void> Node::Impl::stop_everything() {
     for (const auto& [id, runner] : runners_) destroy(id);
     co_await tasks_changed_.wait();
   }
-  co_await drivers_.tend_leftovers(true);
+  co_await drivers_.reap_leftovers(true);
   co_await stop();
 }
 
 /// What tasks have left running (kill mode "process") belongs to nobody, but its cgroups are ours to remove. Nothing
 /// tells on every machine when one becomes empty, so we look, and only while there are some.
-awaitable<void> Node::Impl::tend_leftovers() {
-  constexpr Duration kLookEvery = std::chrono::seconds{15};
-  while (true) {
-    const std::uint64_t seen = leavings_;
-    bool some = true;
-    try {
-      some = co_await drivers_.tend_leftovers(false);
-    } catch (const Error& error) {
-      log::warn("node: what tasks have left behind cannot be tended, trying again: {}", error.one_line());
-    }
-    if (some) {
-      co_await async::sleep_for(kLookEvery);
-      continue;
-    }
-    while (leavings_ == seen) co_await leaving_.wait();
-  }
+async::LoopPlan Node::Impl::leftovers_loop() {
+  return {.area = "node",
+          .name = "leftovers of tasks",
+          .trouble = "what tasks have left behind is not cleared away",
+          .wait = [this] { return wait_for_leavings(); },
+          .reconcile = [this] { return reap_leftovers(); },
+          .retry = async::RetryPolicy::up_to(kLookForLeftovers)};
+}
+
+awaitable<void> Node::Impl::wait_for_leavings() {
+  if (leftovers_) co_await async::sleep_for(kLookForLeftovers);
+  while (!leftovers_ && leavings_ == leavings_seen_) co_await leaving_.wait();
+}
+
+awaitable<void> Node::Impl::reap_leftovers() {
+  leavings_seen_ = leavings_;
+  leftovers_ = co_await drivers_.reap_leftovers(false);
 }
 
 // --- allocations
@@ -208,18 +213,18 @@ void Node::Impl::reported(const std::string& id) {
   tasks_changed_.notify_all();
 }
 
-std::shared_ptr<const model::Job> Node::Impl::job_of(const AllocationOrder& order,
-                                                     const AllocationsMessage& message) const {
-  const std::string key = job_key(order.allocation);
+std::shared_ptr<const model::Job> Node::Impl::job_of(const protocol::AllocationOrder& order,
+                                                     const protocol::AllocationsMessage& message) const {
+  const std::string key = protocol::job_key(order.allocation);
   if (const auto sent = message.jobs.find(key); sent != message.jobs.end())
     return std::make_shared<const model::Job>(sent->second);
   for (const auto& [id, runner] : runners_)
-    if (job_key(runner->allocation()) == key) return runner->allocation().job;
+    if (protocol::job_key(runner->allocation()) == key) return runner->allocation().job;
   throw Error(Code::invalid,
               fmt::format("the server sent allocation {} without its job '{}'", order.allocation.id, key));
 }
 
-void Node::Impl::obey(const AllocationsMessage& message) {
+void Node::Impl::obey(const protocol::AllocationsMessage& message) {
   std::set<std::string> wanted;
   for (const auto& order : message.set) {
     wanted.insert(order.allocation.id);
@@ -241,7 +246,7 @@ void Node::Impl::obey(const AllocationsMessage& message) {
   collect_garbage();
 }
 
-void Node::Impl::obey(const AllocationOrder& order, const AllocationsMessage& message) {
+void Node::Impl::obey(const protocol::AllocationOrder& order, const protocol::AllocationsMessage& message) {
   const std::string& id = order.allocation.id;
   const auto known = runners_.find(id);
   if (known == runners_.end()) {
@@ -292,21 +297,14 @@ awaitable<void> Node::Impl::remove_when_dead(std::string id) {
   AllocationRunner& runner = *runners_.at(id);
   co_await runner.wait_until_dead();
   // A directory that something still uses is tried again, ever more slowly, and for good at the next start.
-  constexpr int kTries = 6;
-  for (int attempt = 1;; ++attempt) {
-    std::string why;
-    try {
-      co_await runner.remove_directories();
-      break;
-    } catch (const Error& error) {
-      why = error.one_line();
-    }
-    if (attempt == kTries) {
-      log::warn("node: the directory of allocation {} cannot be removed: {}; trying again when the agent starts", id,
-                why);
-      break;
-    }
-    co_await async::sleep_for(std::chrono::milliseconds{250} * (1 << attempt));
+  constexpr async::RetryPolicy kTries{
+      .first = std::chrono::milliseconds(500), .most = std::chrono::seconds(8), .attempts = 6};
+  auto remove = [&runner] { return runner.remove_directories(); };
+  try {
+    co_await async::retry(kTries, remove, [](const Error&) { return true; });
+  } catch (const Error& error) {
+    log::warn("node: the directory of allocation {} cannot be removed: {}; trying again when the agent starts", id,
+              error.one_line());
   }
   samples_.forget(id);
   removing_.erase(id);

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// The agent's node role: it fingerprints the machine, dials the server, and runs what it is told to, through drivers.
-/// Tasks outlive it: whatever it needs to find them again is on disk before it acts.
+/// Tasks outlive it: an agent that is killed after it has asked a driver for a task, and before it has heard of it,
+/// finds the attempt on disk when it is started again, and takes over what came to run.
 
 #include <functional>
 #include <memory>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "async/loop.hpp"
+#include "async/control_loop.hpp"
 #include "crypto/secret.hpp"
 #include "http/tls.hpp"
 #include "model/allocation.hpp"
@@ -22,10 +23,13 @@ namespace underway::driver {
 class Driver;
 }
 
+namespace underway::protocol {
+struct ClientMetrics;
+}
+
 namespace underway::node {
 
 class Extension;
-struct ClientMetrics;
 
 struct Options {
   std::string data_dir;  ///< absolute; ours alone
@@ -101,8 +105,9 @@ struct NodeStats {
 
 class Node {
  public:
-  /// Thread: the loop's, for everything here. `loop` and `pool` outlive the node.
-  Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
+  /// Thread: the loop's, for everything here. `loop`, `pool` and `clock` outlive the node.
+  Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool,
+       const Clock& clock);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -119,9 +124,11 @@ class Node {
   const model::Node& self() const;
   NodeStats stats() const;
   /// What it measures of itself, of its machine and its tasks.
-  async::awaitable<ClientMetrics> measure();
+  async::awaitable<protocol::ClientMetrics> measure();
   /// The allocations it knows, for /v1/agent and tests.
   std::vector<model::AllocationUpdate> allocations() const;
+  /// What goes on without being asked: of the node, of its extensions, and of the agent that it is in.
+  async::LoopRegistry& loops();
 
  private:
   class Impl;

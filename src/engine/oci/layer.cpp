@@ -20,7 +20,7 @@ namespace {
 /// Headers, padding and long names of a tar archive come on top of its files.
 constexpr std::int64_t kTarSlack = std::int64_t{1} << 30;
 
-void adopt(const Root& root, const std::string& path, const Looks& looks) {
+void adopt(const Root& root, const std::string& path, const DirectoryAttributes& looks) {
   const auto at = root.find_place(path);
   if (!at) return;
   if (::fchownat(at->directory(), at->leaf().c_str(), static_cast<uid_t>(looks.uid), static_cast<gid_t>(looks.gid),
@@ -32,7 +32,7 @@ void adopt(const Root& root, const std::string& path, const Looks& looks) {
 enum class Found { here, not_here, hidden };
 
 /// Looks for a directory in one layer, without following links: those of the layer stand for others in the whole image.
-Found find_in(const Root& layer, const std::string& path, Looks& looks) {
+Found find_in(const Root& layer, const std::string& path, DirectoryAttributes& looks) {
   std::string walked;
   bool opaque = false;
   for (const auto& part : split(path, '/')) {
@@ -91,11 +91,11 @@ AdoptedLooks adopted_looks(const std::vector<std::string>& implied, const std::v
   std::vector<Root> layers;
   for (const auto& each : below) layers.emplace_back(each);
   for (const auto& path : implied) {
-    Looks looks;
+    DirectoryAttributes looks;
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       const Found found = find_in(*layer, path, looks);
       if (found == Found::not_here) continue;
-      if (found == Found::here && looks != Looks{}) out.emplace(path, looks);
+      if (found == Found::here && looks != DirectoryAttributes{}) out.emplace(path, looks);
       break;
     }
   }

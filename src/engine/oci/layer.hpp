@@ -11,11 +11,11 @@
 namespace underway::oci {
 
 /// How a directory looks that a layer has files in and does not say so itself.
-struct Looks {
+struct DirectoryAttributes {
   std::int64_t mode = 0755, uid = 0, gid = 0;
-  bool operator==(const Looks&) const = default;
+  bool operator==(const DirectoryAttributes&) const = default;
 };
-using AdoptedLooks = std::map<std::string, Looks>;
+using AdoptedLooks = std::map<std::string, DirectoryAttributes>;
 
 struct PackedLayer {
   const os::Fd& file;

@@ -19,14 +19,14 @@ const Structure& description(Tag<PullLimits>) {
   return s;
 }
 
-const Structure& description(Tag<PullPatience>) {
-  static const Structure s = Builder<PullPatience>("patience", "With a registry.")
-                                 .wire<&PullPatience::attempts>("Attempts", "Without progress.")
-                                 .wire<&PullPatience::back_off>("BackOff", "The first.")
-                                 .wire<&PullPatience::longest_back_off>("LongestBackOff", "The last.")
-                                 .wire<&PullPatience::connect>("Connect", "Until connected.")
-                                 .wire<&PullPatience::stall>("Stall", "Too slow for so long.")
-                                 .wire<&PullPatience::stall_bytes>("StallBytes", "A second.")
+const Structure& description(Tag<PullTimeouts>) {
+  static const Structure s = Builder<PullTimeouts>("patience", "With a registry.")
+                                 .wire<&PullTimeouts::attempts>("Attempts", "Without progress.")
+                                 .wire<&PullTimeouts::back_off>("BackOff", "The first.")
+                                 .wire<&PullTimeouts::longest_back_off>("LongestBackOff", "The last.")
+                                 .wire<&PullTimeouts::connect>("Connect", "Until connected.")
+                                 .wire<&PullTimeouts::stall>("Stall", "Too slow for so long.")
+                                 .wire<&PullTimeouts::stall_bytes>("StallBytes", "A second.")
                                  .done();
   return s;
 }

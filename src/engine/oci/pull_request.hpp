@@ -30,7 +30,7 @@ struct PullLimits {
 const describe::Structure& description(describe::Tag<PullLimits>);
 
 /// How patient a pull is with its registry.
-struct PullPatience {
+struct PullTimeouts {
   std::int64_t attempts = 6;                           ///< in a row without a byte of progress
   Duration back_off = std::chrono::milliseconds(500);  ///< before the second attempt; doubled for each further one
   Duration longest_back_off = std::chrono::seconds(30);
@@ -39,7 +39,7 @@ struct PullPatience {
   Duration stall = std::chrono::seconds(30);
   std::int64_t stall_bytes = 1024;
 };
-const describe::Structure& description(describe::Tag<PullPatience>);
+const describe::Structure& description(describe::Tag<PullTimeouts>);
 
 /// Whom a registry is to take us for. All empty: nobody.
 struct Credentials {
@@ -60,7 +60,7 @@ struct PullRequest {
   bool plain_http = false;   ///< speak no TLS with the registry
   std::int64_t at_once = 4;  ///< layers
   PullLimits limits;
-  PullPatience patience;
+  PullTimeouts patience;
 };
 const describe::Structure& description(describe::Tag<PullRequest>);
 

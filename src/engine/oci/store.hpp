@@ -48,7 +48,7 @@ struct PullOptions {
   std::string lease;                           ///< its name; empty: it ends with the returned Image's
   std::int64_t at_once = 4;                    ///< layers
   PullLimits limits;
-  PullPatience patience;
+  PullTimeouts patience;
   std::function<void(const Progress&)> progress;  ///< called from within pull, a few times a second
 };
 

@@ -13,6 +13,7 @@
 #include "driver/scalar.hpp"
 #include "driver/settings.hpp"
 #include "os/file.hpp"
+#include "os/new_root.hpp"
 #include "os/process.hpp"
 
 namespace underway::pod {
@@ -278,7 +279,7 @@ class CharliecloudStart {
     for (const auto& file : group.join_files()) plan.write_file(file, "0");
     plan.optionally().write_file("/proc/self/oom_score_adj", "0");
     plan.new_session().unshare(CLONE_NEWNS).make_mounts_private();
-    plan.mount("tmpfs", kPlace, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m");
+    os::mount_memory(plan, kPlace, "mode=755,size=1m");
     for (const auto* name : {"image", "upper", "work", "alloc", "local", "secrets", "tmp"})
       plan.make_directory(fmt::format("{}/{}", kPlace, name), 0755);
     plan.bind(spec_.alloc_dir, kPlace + "/alloc");
@@ -350,7 +351,7 @@ class Charliecloud final : public driver::Driver {
                                               find_program(options_.program).value_or("ch-run"));
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_.driver, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_.driver, end_them); }
 
  private:
   std::string program(const TaskSpec& spec) const {

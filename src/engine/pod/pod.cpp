@@ -422,7 +422,7 @@ class Pods final : public driver::Driver {
     return std::make_unique<PodTask>(std::move(task), around(spec), stop_signal);
   }
 
-  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_.driver, end_them); }
+  bool reap_leftovers(bool end_them) override { return local::reap_leftovers(options_.driver, end_them); }
 
  private:
   Surroundings around(const TaskSpec& spec) const { return {spec, options_.driver.ledger, options_.store}; }

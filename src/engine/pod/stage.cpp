@@ -7,6 +7,7 @@
 #include "detail/parts.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
+#include "os/new_root.hpp"
 
 namespace underway::pod::detail {
 namespace {
@@ -55,7 +56,7 @@ void Stage::attach(os::LaunchPlan& plan, const std::string& source, const std::s
 }
 
 void Stage::build(os::LaunchPlan& plan, const std::vector<std::string>& layers, const std::string& directory) const {
-  plan.mount("tmpfs", kPlace, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m");
+  os::mount_memory(plan, kPlace, "mode=755,size=1m");
   for (const auto* name : {"/rootfs", "/l", "/own", "/proc", "/sys"}) plan.make_directory(kPlace + name, 0755);
   for (const auto& each : shown_) {
     if (each.is_directory)
@@ -65,8 +66,8 @@ void Stage::build(os::LaunchPlan& plan, const std::vector<std::string>& layers, 
     attach(plan, each.source, each.place, each.mapped);
   }
   // Only who owns the namespace of the process numbers or of the network may mount these: the container, if its own.
-  plan.mount("proc", proc(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-  plan.mount("sysfs", sys(), "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+  os::mount_proc(plan, proc());
+  os::mount_sysfs(plan, sys());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto place = fmt::format("{}/l/{}", kPlace, i);
     plan.make_directory(place, 0755);

@@ -1,14 +1,12 @@
 #include "scheduler/judge.hpp"
 
 #include "base/allowance.hpp"
-#include "scheduler/detail/placer.hpp"
-#include "scheduler/detail/volumes.hpp"
+#include "scheduler/feasibility/volumes.hpp"
+#include "scheduler/placement/placer.hpp"
 
 namespace underway::scheduler {
 
 namespace {
-
-using namespace detail;
 
 /// Of 100 ns (Allowance): who asks chooses how many groups there are, and each is asked of every node.
 constexpr std::uint64_t kStepsOfPeer = 2;

@@ -2,7 +2,7 @@
 /// @file
 /// What each node has to say to one more allocation of a group: for people who ask why something is not placed.
 
-#include "scheduler/fleet.hpp"
+#include "scheduler/fleet/fleet.hpp"
 
 namespace underway::scheduler {
 

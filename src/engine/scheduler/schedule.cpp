@@ -1,12 +1,12 @@
 #include "scheduler/schedule.hpp"
 
-#include "scheduler/detail/planner.hpp"
+#include "scheduler/planner/planner.hpp"
 #include "tables/host_volumes.hpp"
 
 namespace underway::scheduler {
 
 Plan schedule(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context) {
-  return detail::Planner(situation, fleet, evaluation, context).run();
+  return Planner(situation, fleet, evaluation, context).run();
 }
 
 std::vector<tables::Change> Plan::take_changes() && {

@@ -41,7 +41,7 @@ bool has_capsule(const model::Allocation& allocation) {
 }
 
 bool depends_on(const model::Job& job, const std::string& other) {
-  const auto named = [&](const model::Dependency& one) { return one.job == other; };
+  const auto named = [&](const model::Dependency& dependency) { return dependency.job == other; };
   return std::any_of(job.depends_on.begin(), job.depends_on.end(), named) ||
          std::any_of(job.groups.begin(), job.groups.end(), [&](const model::TaskGroup& group) {
            return std::any_of(group.depends_on.begin(), group.depends_on.end(), named);
@@ -62,7 +62,8 @@ bool spared_of(const tables::Tables& tables, const model::Allocation& allocation
 /// Records are decoded when they are read: only where there may be some.
 bool has_sticky_volume(const model::Job& job) {
   return std::any_of(job.groups.begin(), job.groups.end(), [](const model::TaskGroup& group) {
-    return std::any_of(group.volumes.begin(), group.volumes.end(), [](const auto& one) { return one.second.sticky; });
+    return std::any_of(group.volumes.begin(), group.volumes.end(),
+                       [](const auto& volume) { return volume.second.sticky; });
   });
 }
 

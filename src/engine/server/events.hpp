@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// What happened, for whoever follows: the changes of the tables as Nomad's events, kept for a while. One buffer with
-/// any number of readers; a reader that falls behind the buffer is told so and ends, so that none holds memory.
+/// What happened, for whoever follows: the changes of the tables as Nomad's events, the newest of them kept. One buffer
+/// with any number of readers. A client that reads more slowly than events come is told, once the next event that it
+/// would get has left the buffer, and its stream ends: nothing is kept for one reader alone.
 
 #include <deque>
 

@@ -1,8 +1,11 @@
 #pragma once
 /// @file
 /// What a capability above the engine has to say about allocations that only it understands: where they may be placed,
-/// and whether they may start now. The engine asks inside decisions and whenever orders are made, so the answers are
-/// pure functions of the tables. Who changes an answer puts the allocations that it concerns, so that their nodes hear.
+/// and whether they may start now. A node that runs a capsule falls silent, and the scheduler places a replacement: the
+/// guard of capsules holds that back until the record says that the old one can run no more.
+///
+/// The engine asks inside decisions and whenever orders are made, so the answers are pure functions of the tables. Who
+/// changes an answer puts the allocations that it concerns in the same commit, so that their nodes get new orders.
 
 #include <optional>
 #include <string>

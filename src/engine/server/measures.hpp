@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What /v1/metrics tells of the server, counted as things change: who asks for it pays neither for ten thousand nodes
-/// nor for their allocations.
+/// What /v1/metrics tells of the server, counted as things change: a Prometheus that asks every ten seconds does not
+/// have the loop walk over ten thousand nodes and their allocations each time.
 
 #include <array>
 #include <string>

@@ -3,10 +3,8 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
-#include "server/node/node_pool_decisions.hpp"
-#include "server/node/orphan_decisions.hpp"
 #include "server/job/periodic.hpp"
-#include "tables/orphans.hpp"
+#include "server/node/node_pool_decisions.hpp"
 #include "trust/join_token.hpp"
 
 namespace underway::server {
@@ -55,14 +53,10 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
 Server::~Server() = default;
 
 void Server::start() {
-  tasks_.spawn("heartbeats", heartbeats());
-  tasks_.spawn("collection", collection());
-  tasks_.spawn("drains", tending());
-  tasks_.spawn("deployments", watch_deployments());
-  tasks_.spawn("periodic jobs", start_by_the_clock(writer_, clock_));
-  tasks_.spawn("volumes of hosts", host_volumes_.tend());
-  tasks_.spawn("locks of variables", variables_.expire_locks());
-  tasks_.spawn("root keys", variables_.tend_keys(options_.root_key_rotation));
+  for (auto&& plan :
+       {heartbeats_loop(), collection_loop(), drains_loop(), deployments_loop(), periodic_jobs_loop(writer_, clock_),
+        host_volumes_.loop(), variables_.locks_loop(), variables_.root_keys_loop(options_.root_key_rotation)})
+    loops_.start(tasks_, plan);
 }
 
 async::awaitable<void> Server::stop() {
@@ -71,123 +65,26 @@ async::awaitable<void> Server::stop() {
   co_await writer_.stop();
 }
 
-// A decision may run after its caller was cancelled, so it owns what it decides about.
-
-async::awaitable<Registered> Server::register_job(RegisterJob request, Beside beside) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_register(tables, request, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_return co_await writer_.submit(std::move(both));
-}
-
-async::awaitable<Registered> Server::deregister_job(DeregisterJob request, Beside beside) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_deregister(tables, request, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_return co_await writer_.submit(std::move(both));
-}
-
-async::awaitable<Registered> Server::evaluate_job(EvaluateJob request) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_evaluate(tables, request, context);
-  };
-  co_return co_await writer_.submit(std::move(decide));
-}
-
-async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request, Beside beside) {
+async::awaitable<ApplyCluster> Server::completed(ApplyCluster request) {
   const auto* state = co_await read();
   if (model::problems(request.cluster).empty())
     request.secrets = variables_.generate_missing(*state, request.cluster.secrets);
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_apply_cluster(tables, request, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_return co_await writer_.submit(std::move(both));
+  co_return request;
 }
 
-async::awaitable<void> Server::stop_cluster(std::string name, Beside beside) {
-  auto decide = [name = std::move(name)](const Tables& tables, const Context& context) {
-    return decide_stop_cluster(tables, name, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_await writer_.submit(std::move(both));
-}
-
-async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligibility eligibility) {
-  auto decide = [node_id = std::move(node_id), eligibility](const Tables& tables, const Context& context) {
-    return decide_eligibility(tables, node_id, eligibility, context);
-  };
-  co_await writer_.submit(std::move(decide));
-}
-
-async::awaitable<void> Server::drain_node(DrainNode request, Beside beside) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_drain(tables, request, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_await writer_.submit(std::move(both));
-}
-
-async::awaitable<void> Server::purge_node(std::string node_id) {
-  auto decide = [node_id = std::move(node_id)](const Tables& tables, const Context& context) {
-    return decide_purge_node(tables, node_id, context);
-  };
-  co_await writer_.submit(std::move(decide));
-}
-
-async::awaitable<std::int64_t> Server::keep_orphans(std::vector<std::string> node_ids, Beside beside) {
+async::awaitable<KeepOrphans> Server::read_orphans(std::vector<std::string> node_ids) {
   const boost::json::value nothing = boost::json::object{};
-  FoundOrphans found;
+  KeepOrphans keep;
   for (const auto& id : node_ids) {
     const auto answer = co_await call_node(id, "orphans.read", nothing);
-    found.emplace(id, json::decode<node::OrphanOrders>(answer));
+    keep.found.emplace(id, json::decode<protocol::OrphanOrders>(answer));
   }
-  auto decide = [found = std::move(found)](const Tables& tables, const Context& context) {
-    return decide_keep_orphans(tables, found, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_return co_await writer_.submit(std::move(both));
+  co_return keep;
 }
 
-/// The state of the server does not change by it until the nodes tell; what is beside it is durable before it happens.
-async::awaitable<std::int64_t> Server::stop_orphans(std::vector<std::string> node_ids, Beside beside) {
-  auto decide = [node_ids](const Tables& tables, const Context&) {
-    Decision<std::int64_t> decision;
-    for (const auto& id : node_ids) {
-      if (const auto known = tables::find_record<model::Orphans>(tables, id))
-        decision.result += static_cast<std::int64_t>(known->allocations.size());
-    }
-    return decision;
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  const auto count = co_await writer_.submit(std::move(both));
+async::awaitable<void> Server::tell_to_stop_orphans(std::vector<std::string> node_ids) {
   const boost::json::value nothing = boost::json::object{};
   for (const auto& id : node_ids) co_await call_node(id, "orphans.stop", nothing);
-  co_return count;
-}
-
-async::awaitable<std::string> Server::stop_allocation(StopAllocation request, Beside beside) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_stop_allocation(tables, request, context);
-  };
-  auto both = with_beside(std::move(decide), std::move(beside));
-  co_return co_await writer_.submit(std::move(both));
-}
-
-async::awaitable<std::string> Server::create_join_token(NewJoinToken request) {
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_create_join_token(tables, request, context);
-  };
-  co_return co_await writer_.submit(std::move(decide));
-}
-
-async::awaitable<void> Server::revoke_join_token(std::string id) {
-  auto decide = [id = std::move(id)](const Tables& tables, const Context&) {
-    return decide_revoke_join_token(tables, id);
-  };
-  co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<trust::Certified> Server::join(trust::JoinRequest request, std::string address) {
@@ -203,22 +100,12 @@ async::awaitable<trust::Certified> Server::join(trust::JoinRequest request, std:
                       .address = std::move(address)};
   // Signed before the token is used up, so that a request that cannot be signed costs nobody a token.
   const auto* tables = co_await read();
-  const auto identity = decide_join(*tables, attempt, Context{clock_.now(), preview_ids_}).result;
+  const auto identity = preview(attempt).result;
   const auto at_most = lifetime_in_pool(*tables, identity.pool);
   auto certified = options_.certify(identity, request.name, request.request, at_most);
-  auto decide = [attempt = std::move(attempt)](const Tables& current, const Context& context) {
-    return decide_join(current, attempt, context);
-  };
-  co_await writer_.submit(std::move(decide));
+  co_await apply(std::move(attempt));
   log::info("server: node {} ({}) joined", request.name, request.node_id.substr(0, 8));
   co_return certified;
-}
-
-async::awaitable<Collected> Server::collect(Retention retention) {
-  auto decide = [retention](const Tables& tables, const Context& context) {
-    return decide_collect(tables, retention, context);
-  };
-  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<JobPlan> Server::plan_job(model::Job job, std::vector<model::Namespace> coming) {

@@ -1,23 +1,26 @@
 #pragma once
 /// @file
 /// The server role: the leader's control loop around the Writer, heartbeats, the links of nodes, garbage collection.
-/// Requests are methods that resume when they are durable; reads go through `read` and `changed_since`.
+/// What changes something is a request (server/request.hpp), handed to `apply`, which resumes when it is durable; reads
+/// go through `read` and `changed_since`.
 
+#include "async/control_loop.hpp"
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "scheduler/judge.hpp"
-#include "server/beside.hpp"
-#include "server/storage/collect_decisions.hpp"
-#include "server/node/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
+#include "server/follower.hpp"
 #include "server/guard.hpp"
-#include "server/node/host_volumes.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/job/preview.hpp"
+#include "server/node/drain_decisions.hpp"
+#include "server/node/host_volumes.hpp"
 #include "server/node/join_decisions.hpp"
 #include "server/node/node_decisions.hpp"
-#include "server/job/preview.hpp"
+#include "server/node/orphan_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/storage/snapshots.hpp"
 #include "server/variable/variables.hpp"
 #include "server/writer.hpp"
@@ -76,8 +79,14 @@ class Server {
                                                 async::SteadyTime deadline) {
     return writer_.changed_since(std::move(scopes), index, deadline);
   }
-  /// Any decision: capabilities above the engine (hpc) bring their own.
   Writer& writer() { return writer_; }
+  /// By which everything is decided; capabilities above the engine have no other.
+  const Clock& clock() const { return clock_; }
+  /// What goes on without being asked, here and in capabilities above the engine.
+  async::LoopRegistry& loops() { return loops_; }
+  const async::LoopRegistry& loops() const { return loops_; }
+  /// For a control loop's waits.
+  Follower follow(FollowerOptions options) { return {writer_, clock_, std::move(options)}; }
   const Keyring& keyring() const { return keyring_; }
   Variables& variables() { return variables_; }
   const EventBuffer& events() const { return events_; }
@@ -91,20 +100,28 @@ class Server {
   /// A file of this server's own, for a snapshot that comes; gone with the last that has it.
   std::shared_ptr<SnapshotFile> new_snapshot_file();
 
-  async::awaitable<Registered> register_job(RegisterJob request, Beside beside = {});
-  async::awaitable<Registered> deregister_job(DeregisterJob request, Beside beside = {});
-  async::awaitable<Registered> evaluate_job(EvaluateJob request);
-  async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request, Beside beside = {});
-  async::awaitable<void> stop_cluster(std::string name, Beside beside = {});
-  async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
-  async::awaitable<void> drain_node(DrainNode request, Beside beside = {});
-  async::awaitable<void> purge_node(std::string node_id);
-  /// What the nodes run and this server does not know is taken over, or (later) stopped. The result is how many.
-  /// Throws not_found, unavailable (no link), conflict.
-  async::awaitable<std::int64_t> keep_orphans(std::vector<std::string> node_ids, Beside beside = {});
-  async::awaitable<std::int64_t> stop_orphans(std::vector<std::string> node_ids, Beside beside = {});
-  async::awaitable<std::string> stop_allocation(StopAllocation request, Beside beside = {});
-  async::awaitable<Collected> collect(Retention retention);
+  /// Decides about `request` and makes what it changes durable, with what is kept beside it: see Writer::apply. Whoever
+  /// changes something says so here, and capabilities above the engine (hpc) bring requests of their own.
+  template <Request R>
+  async::awaitable<ResultOf<R>> apply(R request, CommitHook hook = {}) {
+    return writer_.apply(std::move(request), std::move(hook));
+  }
+  /// What apply() would change and answer now, and nothing of it done. To be asked after read(), until the next
+  /// co_await. Throws what apply() would throw of it.
+  template <Request R>
+  Decision<ResultOf<R>> preview(const R& request, const CommitHook& hook = {}) const {
+    SeededIds ids{1};  // what a preview makes is thrown away
+    return decided(tables_, request, hook,
+                   Context{clock_.now(), ids, tables_.revision() + 1, options_.root_by_raw_exec});
+  }
+
+  /// With the secrets that the cluster declares and that are missing, generated.
+  async::awaitable<ApplyCluster> completed(ApplyCluster request);
+  /// What the nodes run and this server does not know, as they were ordered to run it: to be applied. Throws not_found,
+  /// unavailable (no link).
+  async::awaitable<KeepOrphans> read_orphans(std::vector<std::string> node_ids);
+  /// After StopOrphans. Throws as read_orphans.
+  async::awaitable<void> tell_to_stop_orphans(std::vector<std::string> node_ids);
   /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
   async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});
   /// After read(), until the next co_await: what keeps each node from taking one more allocation of the group.
@@ -112,16 +129,13 @@ class Server {
     return scheduler::judge_nodes(tables_, *fleet_, job, group);
   }
 
-  /// Throws as the decision does. The result is the id.
-  async::awaitable<std::string> create_join_token(NewJoinToken request);
-  async::awaitable<void> revoke_join_token(std::string id);
-  /// Uses a join token up, and certifies the node. Throws as decide_join does, and invalid for a bad request.
+  /// Uses a join token up, and certifies the node. Throws as JoinAttempt does, and invalid for a bad request.
   async::awaitable<trust::Certified> join(trust::JoinRequest request, std::string address);
 
-  /// Serves the link of a node until it ends. Throws Error when the node is refused. `papers`: what its certificate
+  /// Serves the link of a node until it ends. Throws Error when the node is refused. `peer`: what its certificate
   /// says; absent for links within a process.
   async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket,
-                                    std::optional<trust::LinkIdentity> papers = {});
+                                    std::optional<trust::PeerIdentity> peer = {});
   /// Tells every linked node to renew its certificate now.
   void ask_for_renewal();
   /// Whether the node's link stands now.
@@ -141,17 +155,22 @@ class Server {
   struct Session;
   struct Linked;
   struct Links;
-  async::awaitable<std::string> cluster_id();
   void follow_restoration();
-  async::awaitable<void> heartbeats();
+  async::LoopPlan heartbeats_loop();
+  async::LoopPlan collection_loop();
+  async::LoopPlan drains_loop();
+  async::LoopPlan deployments_loop();
+  Duration beat() const;
+  async::awaitable<void> wait_for_beat();
+  async::awaitable<void> listen();
   void forgive(Duration span);
   void end_silent_sessions(async::SteadyTime heard_before);
   void end_expired_sessions();
   async::awaitable<void> mark_down(std::vector<std::string> node_ids);
-  async::awaitable<void> collection();
-  async::awaitable<void> tending();
-  async::awaitable<void> tend(std::vector<std::string> silent_nodes);
-  async::awaitable<void> watch_deployments();
+  async::awaitable<void> collect_what_is_over();
+  async::awaitable<void> wait_for_care();
+  async::awaitable<void> look_after_drains_and_losses();
+  async::awaitable<void> look_after_deployments();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
   const Extension* extension_for(std::string_view method) const;
   async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
@@ -162,7 +181,7 @@ class Server {
   void send_differences();
   async::awaitable<void> send_data(std::shared_ptr<Session> session);
   async::awaitable<void> serve_disk(std::string node_id, std::string allocation, std::shared_ptr<link::Stream> stream);
-  async::awaitable<boost::json::value> sign_identity(std::string node_id, node::IdentityRequest request);
+  async::awaitable<boost::json::value> sign_identity(std::string node_id, protocol::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 
@@ -180,7 +199,8 @@ class Server {
   Variables variables_;
   SystemIds identity_ids_;                          ///< of tokens: never repeated, by whatever seed
   const std::string epoch_ = identity_ids_.uuid();  ///< this run over the store; see server/storage/history.hpp
-  SeededIds preview_ids_{1};                        ///< what a preview makes is thrown away
+  async::LoopRegistry loops_{clock_};
+  bool deployments_seen_ = false;  ///< their deadlines were set anew since this server started
   async::TaskGroup tasks_;
   TimePoint started_at_;
   std::shared_ptr<SnapshotPlace> snapshots_;

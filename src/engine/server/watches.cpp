@@ -1,29 +1,81 @@
 // What a Server does without being asked: heartbeats, drains, losses, deadlines, collection.
 #include "base/log.hpp"
-#include "server/job/deployment_decisions.hpp"
 #include "server/detail/links.hpp"
+#include "server/job/deployment_decisions.hpp"
 
 namespace underway::server {
 
-async::awaitable<void> Server::heartbeats() {
+async::LoopPlan Server::heartbeats_loop() {
+  return {.area = "server",
+          .name = "heartbeats",
+          .trouble = "silent nodes are not declared down",
+          .wait = [this] { return wait_for_beat(); },
+          .reconcile = [this] { return listen(); }};
+}
+
+async::LoopPlan Server::collection_loop() {
+  return {.area = "server",
+          .name = "collection",
+          .trouble = "what is over and done with is not collected",
+          .wait = [this] { return async::sleep_for(options_.collect_every); },
+          .reconcile = [this] { return collect_what_is_over(); },
+          .retry = async::RetryPolicy::up_to(options_.collect_every)};
+}
+
+async::LoopPlan Server::drains_loop() {
+  return {.area = "server",
+          .name = "drains",
+          .trouble = "drains and losses of nodes do not go on",
+          .wait = [this] { return wait_for_care(); },
+          .reconcile = [this] { return look_after_drains_and_losses(); }};
+}
+
+async::LoopPlan Server::deployments_loop() {
+  FollowerOptions options;
+  options.scopes = [](const Tables&) { return std::vector<tables::Scope>{{tables::Topic::deployments, ""}}; };
+  options.due = [](const Tables& tables) -> std::optional<TimePoint> {
+    const auto due = next_deployment_deadline(tables);
+    if (!due) return std::nullopt;
+    return from_unix_nanos(*due);
+  };
+  // A deadline is minutes away when it is set.
+  options.gather = std::chrono::seconds(1);
+  const auto follower = std::make_shared<Follower>(follow(std::move(options)));
+  return {.area = "server",
+          .name = "deployments",
+          .trouble = "deployments that make no progress do not fail",
+          .wait = [follower] { return follower->wait_until_due(); },
+          .reconcile = [this] { return look_after_deployments(); }};
+}
+
+async::awaitable<void> Server::collect_what_is_over() { co_await apply(Collect{options_.retention}); }
+
+Duration Server::beat() const {
   const Duration patience = options_.heartbeat_ttl + options_.heartbeat_grace;
-  const Duration pause = std::clamp<Duration>(patience / 8, std::chrono::milliseconds(5), std::chrono::seconds(1));
-  while (true) {
-    const auto before = std::chrono::steady_clock::now();
-    co_await async::sleep_for(pause);
-    const auto now = std::chrono::steady_clock::now();
-    if (options_.follow_clock) writer_.look_at_clock(now);
-    const Duration late = now - before - pause;
-    if (late > pause) forgive(late);
-    end_silent_sessions(now - patience);
-    end_expired_sessions();
-    std::vector<std::string> down;
-    for (const auto& [id, until] : links_->silent_since) {
-      if (now >= until) down.push_back(id);
-    }
-    for (const auto& id : down) links_->silent_since.erase(id);
-    if (!down.empty()) co_await mark_down(std::move(down));
+  return std::clamp<Duration>(patience / 8, std::chrono::milliseconds(5), std::chrono::seconds(1));
+}
+
+async::awaitable<void> Server::wait_for_beat() {
+  const Duration pause = beat();
+  const auto before = async::LoopClock::now();
+  co_await async::sleep_for(pause);
+  const auto now = async::LoopClock::now();
+  if (options_.follow_clock) writer_.look_at_clock(now);
+  const Duration late = now - before - pause;
+  if (late > pause) forgive(late);
+}
+
+async::awaitable<void> Server::listen() {
+  const auto now = async::LoopClock::now();
+  end_silent_sessions(now - options_.heartbeat_ttl - options_.heartbeat_grace);
+  end_expired_sessions();
+  std::vector<std::string> down;
+  for (const auto& [id, until] : links_->silent_since) {
+    if (now >= until) down.push_back(id);
   }
+  if (down.empty()) co_return;
+  co_await mark_down(down);
+  std::erase_if(links_->silent_since, [&](const auto& silent) { return now >= silent.second; });
 }
 
 /// We were held up ourselves (a suspended machine, a slow disk), and heard nobody meanwhile: that is not their silence.
@@ -38,11 +90,11 @@ void Server::forgive(Duration span) {
 void Server::end_expired_sessions() {
   std::vector<std::shared_ptr<Session>> over;
   for (const auto& [id, session] : links_->sessions) {
-    if (session->papers && clock_.now() >= session->papers->until) over.push_back(session);
+    if (session->peer && clock_.now() >= session->peer->until) over.push_back(session);
   }
   for (const auto& session : over) {
     log::warn("server: the certificate of node {} expired at {} and was not renewed; its link is ended",
-              session->node_id.substr(0, 8), format_time(session->papers->until));
+              session->node_id.substr(0, 8), format_time(session->peer->until));
     session->connection->abort();
     end_session(*session);
   }
@@ -65,93 +117,41 @@ void Server::end_silent_sessions(async::SteadyTime heard_before) {
 
 /// All of them at once: when a switch fails, a thousand nodes fall silent together.
 async::awaitable<void> Server::mark_down(std::vector<std::string> node_ids) {
-  try {
-    auto decide = [this, node_ids](const Tables& tables, const Context& context) {
-      // Some may have come back while this waited for its turn.
-      std::vector<std::string> silent;
-      std::copy_if(node_ids.begin(), node_ids.end(), std::back_inserter(silent),
-                   [this](const auto& id) { return !links_->sessions.contains(id); });
-      return decide_nodes_down(tables, silent, "no heartbeat was heard in time", context);
-    };
-    const auto lost = co_await writer_.submit(std::move(decide));
-    for (const auto& name : lost) log::warn("server: node {} is down: no heartbeat in time", name);
-  } catch (const Error& error) {
-    for (const auto& id : node_ids) links_->silent_since[id] = async::deadline_in(std::chrono::seconds(1));
-    log::error("server: {} nodes cannot be marked down, trying again in 1 s: {}", node_ids.size(), error.one_line());
-  }
+  MarkNodesDown down{node_ids, "no heartbeat was heard in time", {}};
+  down.is_heard = [this](const std::string& id) { return links_->sessions.contains(id); };
+  const auto lost = co_await apply(std::move(down));
+  for (const auto& name : lost) log::warn("server: node {} is down: no heartbeat in time", name);
 }
 
 /// Drains, and nodes that are not heard of: looked at when something about them changed, or a deadline has passed.
-async::awaitable<void> Server::tending() {
+async::awaitable<void> Server::wait_for_care() {
   // What happens together is seen to together.
   constexpr auto kPause = std::chrono::milliseconds(50);
-  while (true) {
-    const auto* tables = co_await read();
-    const auto deadline = next_drain_deadline(*tables, clock_.now());
-    if (!links_->needs_care) {
-      const auto until = deadline ? async::deadline_in(*deadline - clock_.now()) : async::kNever;
-      co_await links_->care.wait_until(until);
-    }
-    co_await async::sleep_for(kPause);
-    links_->needs_care = false;
-    std::vector<std::string> silent(links_->disconnected.begin(), links_->disconnected.end());
-    co_await tend(std::move(silent));
+  const auto* tables = co_await read();
+  const auto deadline = next_drain_deadline(*tables, clock_.now());
+  if (!links_->needs_care) {
+    const auto until = deadline ? async::deadline_in(*deadline - clock_.now()) : async::kNever;
+    co_await links_->care.wait_until(until);
   }
+  co_await async::sleep_for(kPause);
 }
 
-async::awaitable<void> Server::tend(std::vector<std::string> silent_nodes) {
-  std::optional<std::string> failure;
-  try {
-    auto drains = [](const Tables& tables, const Context& context) { return decide_drains(tables, context); };
-    auto losses = [silent_nodes](const Tables& tables, const Context& context) {
-      return decide_nodes_given_up(tables, silent_nodes, context);
-    };
-    co_await writer_.submit(std::move(drains));
-    co_await writer_.submit(std::move(losses));
-  } catch (const Error& error) {
-    failure = error.one_line();
-  }
-  if (!failure) co_return;
-  log::error("server: drains cannot go on, trying again in 1 s: {}", *failure);
-  co_await async::sleep_for(std::chrono::seconds(1));
-  links_->needs_care = true;
+async::awaitable<void> Server::look_after_drains_and_losses() {
+  links_->needs_care = false;
+  std::vector<std::string> silent_nodes(links_->disconnected.begin(), links_->disconnected.end());
+  co_await apply(AdvanceDrains{});
+  GiveNodesUp losses{std::move(silent_nodes)};
+  co_await apply(std::move(losses));
 }
 
-async::awaitable<void> Server::collection() {
-  while (true) {
-    co_await async::sleep_for(options_.collect_every);
-    try {
-      co_await collect(options_.retention);
-    } catch (const Error& error) {
-      log::error("server: nothing was collected, trying again in {}: {}", human_duration(options_.collect_every),
-                 error.one_line());
-    }
+async::awaitable<void> Server::look_after_deployments() {
+  if (!deployments_seen_) {
+    co_await apply(RenewDeploymentDeadlines{});
+    deployments_seen_ = true;
+    co_return;
   }
-}
-
-/// A deadline is minutes away when it is set, so that a look every second is soon enough.
-async::awaitable<void> Server::watch_deployments() {
-  bool was_away = true;
-  while (true) {
-    co_await async::sleep_for(std::chrono::seconds(1));
-    const auto due = next_deployment_deadline(*co_await read());
-    if (!was_away && (!due || *due > unix_nanos(clock_.now()))) continue;
-    try {
-      if (was_away) {
-        auto anew = [](const Tables& tables, const Context& context) { return decide_deadlines_anew(tables, context); };
-        co_await writer_.submit(std::move(anew));
-        was_away = false;
-        continue;
-      }
-      auto decide = [](const Tables& tables, const Context& context) {
-        return decide_deployment_deadlines(tables, context);
-      };
-      for (const auto& id : co_await writer_.submit(std::move(decide)))
-        log::warn("server: deployment {} made no progress in time and has failed", id.substr(0, 8));
-    } catch (const Error& error) {
-      log::error("server: deployments are not looked after, trying again in 1 s: {}", error.one_line());
-    }
-  }
+  for (const auto& id : co_await apply(EnforceDeploymentDeadlines{}))
+    log::warn("server: deployment {} made no progress in time and has failed", id.substr(0, 8));
 }
 
 }  // namespace underway::server

@@ -2,10 +2,10 @@
 
 #include "async/watchdog.hpp"
 #include "base/log.hpp"
-#include "server/node/host_volume_decisions.hpp"
-#include "server/job/job_decisions.hpp"
-#include "server/node/node_decisions.hpp"
 #include "server/access/quota_decisions.hpp"
+#include "server/job/job_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
+#include "server/node/node_decisions.hpp"
 
 namespace underway::server {
 namespace {
@@ -15,10 +15,8 @@ namespace {
 constexpr std::size_t kMostRequests = 1024;
 constexpr std::size_t kMostEvaluations = 256;
 // To plan an allocation takes some 10 µs: of so many together the loop is held for some ten milliseconds, so a larger
-// evaluation is planned apart, and what was planned is applied in portions.
+// evaluation is planned apart (writer_apart.cpp).
 constexpr std::size_t kMostAllocations = 2'000;
-constexpr std::size_t kPortion = 500;
-constexpr std::size_t kMostTurns = 64;
 /// An evaluation of one node alone passes over the allocations of the others.
 constexpr std::size_t kLooksOfOnePlacement = 100;
 constexpr std::size_t kMostOperations = 32'768;
@@ -46,7 +44,7 @@ Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, sc
 
 Writer::~Writer() { *alive_ = false; }
 
-async::awaitable<void> Writer::finish(std::shared_ptr<Request> request) {
+async::awaitable<void> Writer::finish(std::shared_ptr<Queued> request) {
   if (stopping_) throw Error(Code::unavailable, "the server is stopping");
   queue_.push_back(request);
   wake();
@@ -59,42 +57,21 @@ async::awaitable<const Tables*> Writer::settled() {
   co_return &tables_;
 }
 
+/// An empty store is at 0, though its scopes say 1: its first change, which is 1, is newer than what was seen there.
+bool Writer::has_changed(const std::vector<tables::Scope>& scopes, model::Revision index) const {
+  return tables_.revision() > 0 && std::any_of(scopes.begin(), scopes.end(),
+                                               [&](const auto& scope) { return tables_.revision_of(scope) > index; });
+}
+
 async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                       async::SteadyTime deadline) {
-  // An empty store is at 0, though its scopes say 1: its first change, which is 1, is newer than what was seen there.
-  const auto newer = [&] {
-    return tables_.revision() > 0 && std::any_of(scopes.begin(), scopes.end(),
-                                                 [&](const auto& scope) { return tables_.revision_of(scope) > index; });
-  };
   while (true) {
     co_await settled();
-    if (index < 0 || newer() || std::chrono::steady_clock::now() >= deadline) co_return &tables_;
+    if (index < 0 || has_changed(scopes, index) || async::LoopClock::now() >= deadline) co_return &tables_;
     async::Event changed;
     const auto waiter = tables_.wait(scopes, [&changed] { changed.notify_all(); });
     co_await changed.wait_until(deadline);
   }
-}
-
-Writer::Turn::Turn(Writer& writer) : writer_(writer) {
-  if (writer_.turns_.size() >= kMostTurns) {
-    throw Error(Code::unavailable, "too much waits to be computed")
-        .because(fmt::format("{} plans wait for their turn", writer_.turns_.size()))
-        .advise("try again in a moment");
-  }
-  writer_.turns_.push_back(this);
-  writer_.wake();
-}
-
-Writer::Turn::~Turn() {
-  std::erase(writer_.turns_, this);
-  if (!granted_) return;
-  writer_.committing_ = false;
-  writer_.answer();
-}
-
-async::awaitable<void> Writer::Turn::begin() {
-  while (!granted_ && !writer_.stopping_) co_await changed_.wait();
-  if (writer_.stopping_) throw Error(Code::unavailable, "the server is stopping");
 }
 
 void Writer::wake() {
@@ -141,7 +118,7 @@ void Writer::look_at_clock(std::chrono::steady_clock::time_point steady) {
 void Writer::follow_clock(std::vector<store::Operation>& operations, const Context& context) {
   following_ = std::exchange(clock_set_by_, Duration{0});
   if (trouble_) try_again_at_ = context.now;
-  auto changes = decide_clock_set(tables_, following_).changes;
+  auto changes = decide(tables_, FollowClock{following_}, context).changes;
   if (changes.empty()) following_ = Duration{0};
   apply(operations, std::move(changes), context.revision);
 }
@@ -245,100 +222,6 @@ std::vector<Change> Writer::schedule(const model::Evaluation& evaluation, const 
     changes.push_back(tables::PutEvaluation{std::move(failed)});
     return changes;
   }
-}
-
-/// Whoever waits to be apart, if anybody does, has the tables from here on.
-bool Writer::work_apart(const Context& context) {
-  const auto evaluation = tables_.find_evaluation(std::exchange(large_, {}));
-  const bool due = evaluation && evaluation->status == model::EvalStatus::pending &&
-                   from_unix_nanos(evaluation->wait_until) <= context.now;
-  if (due && !paused()) {
-    plan_apart(evaluation, context);
-    return true;
-  }
-  if (turns_.empty()) return false;
-  Turn* const turn = turns_.front();
-  turns_.pop_front();
-  committing_ = turn->granted_ = true;
-  turn->changed_.notify_all();
-  return true;
-}
-
-namespace {
-
-/// The allocations that an evaluation places, by id: that is how the tables keep those of one revision, so each portion
-/// of them is appended to the one before.
-void sort_new(std::vector<Change>& changes, const std::string& evaluation) {
-  const auto is_new = [&](const Change& change) {
-    const auto* put = std::get_if<tables::PutAllocation>(&change);
-    return put != nullptr && put->allocation.create_index == 0 && put->allocation.eval_id == evaluation;
-  };
-  const auto first = std::find_if(changes.begin(), changes.end(), is_new);
-  const auto last = std::find_if_not(first, changes.end(), is_new);
-  std::sort(first, last, [](const Change& a, const Change& b) {
-    return std::get<tables::PutAllocation>(a).allocation.id < std::get<tables::PutAllocation>(b).allocation.id;
-  });
-}
-
-}  // namespace
-
-struct Writer::LargePlan {
-  tables::Row<model::Evaluation> evaluation;
-  TimePoint now;
-  model::Revision revision;
-  SeededIds ids;  ///< of its own: the writer's are the loop's
-  std::vector<Change> changes;
-  Duration took{0};
-  std::size_t applied = 0;
-  std::vector<store::Operation> operations;
-};
-
-void Writer::plan_apart(tables::Row<model::Evaluation> evaluation, const Context& context) {
-  committing_ = true;
-  ++measures_.planning[static_cast<std::size_t>(evaluation->type)];
-  auto plan = std::make_shared<LargePlan>(std::move(evaluation), context.now, context.revision,
-                                          SeededIds(std::hash<std::string>()(ids_.uuid())));
-  // The loop has work until it is back.
-  auto busy = asio::make_work_guard(executor_);
-  asio::post(beside_.executor(), [this, alive = alive_, plan = std::move(plan), busy = std::move(busy)]() mutable {
-    {
-      const Allowance allowance("planning", Duration::max(), Allowance::kAnyNumber, &ended_);
-      const auto begun = std::chrono::steady_clock::now();
-      plan->changes = schedule(*plan->evaluation, Context{plan->now, plan->ids, plan->revision, root_by_raw_exec_});
-      sort_new(plan->changes, plan->evaluation->id);
-      plan->took = std::chrono::steady_clock::now() - begun;
-    }
-    const auto home = busy.get_executor();
-    asio::post(home, [this, alive = std::move(alive), plan = std::move(plan), busy = std::move(busy)]() mutable {
-      if (!*alive) return;
-      note_plan(*plan->evaluation, plan->took);
-      write_down(std::move(plan));
-    });
-  });
-}
-
-void Writer::write_down(std::shared_ptr<LargePlan> plan) {
-  async::doing("writing a large plan down");
-  const auto first = plan->changes.begin() + static_cast<std::ptrdiff_t>(plan->applied);
-  const auto count = std::min(kPortion, plan->changes.size() - plan->applied);
-  const auto last = first + static_cast<std::ptrdiff_t>(count);
-  apply(plan->operations, {std::make_move_iterator(first), std::make_move_iterator(last)}, plan->revision);
-  plan->applied += count;
-  if (plan->applied < plan->changes.size()) {
-    asio::post(executor_, [this, alive = alive_, plan = std::move(plan)]() mutable {
-      if (*alive) write_down(std::move(plan));
-    });
-    return;
-  }
-  const Context context{plan->now, ids_, plan->revision, root_by_raw_exec_};
-  // Nothing else that is decided may come for long.
-  wake_blocked(plan->operations, context);
-  update_job_statuses(plan->operations, context);
-  if (!plan->operations.empty()) return commit(std::move(plan->operations));
-  measures_.plans = 0;
-  measures_.planning = {};
-  committing_ = false;
-  answer();
 }
 
 void Writer::set_timer(TimePoint due, TimePoint now) {

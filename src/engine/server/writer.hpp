@@ -14,11 +14,12 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "async/loop_clock.hpp"
 #include "base/allowance.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/job/clock_decisions.hpp"
-#include "server/decision.hpp"
 #include "server/measures.hpp"
+#include "server/request.hpp"
 #include "server/trouble.hpp"
 #include "tables/scheduler_configuration.hpp"
 
@@ -34,26 +35,25 @@ class Writer {
          IdSource& ids, bool root_by_raw_exec = false, scheduler::Options scheduling = {});
   ~Writer();
 
-  /// Runs `decide(const Tables&, const Context&) -> Decision<R>` at its turn and resumes with its result once that is
-  /// durable. Throws what `decide` throws; or exhausted and others from the store, when nothing was written.
-  /// Cancelling the caller does not take the decision back.
-  template <class Decide>
-  auto submit(Decide decide)
-      -> async::awaitable<decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result)> {
-    using Result = decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result);
-    struct Typed final : Request {
-      explicit Typed(Decide d) : decide(std::move(d)) {}
+  /// Decides about `request` at its turn, with what is kept beside it, and resumes with the result once that is
+  /// durable. Throws what the decision throws; or exhausted and others from the store, when nothing was written.
+  /// Cancelling the caller does not take the request back.
+  template <Request R>
+  async::awaitable<ResultOf<R>> apply(R request, CommitHook hook = {}) {
+    struct Typed final : Queued {
+      Typed(R r, CommitHook b) : request(std::move(r)), hook(std::move(b)) {}
       std::vector<Change> run(const Tables& tables, const Context& context) override {
-        auto decision = decide(tables, context);
+        auto decision = decided(tables, request, hook, context);
         result = std::move(decision.result);
         return std::move(decision.changes);
       }
-      Decide decide;
-      Result result{};
+      R request;
+      CommitHook hook;
+      ResultOf<R> result{};
     };
-    auto request = std::make_shared<Typed>(std::move(decide));
-    co_await finish(request);
-    co_return std::move(request->result);
+    auto queued = std::make_shared<Typed>(std::move(request), std::move(hook));
+    co_await finish(queued);
+    co_return std::move(queued->result);
   }
 
   /// `work()` apart, at its turn; resumes with its result, or throws what it throws. It reads tables and fleet, which
@@ -78,6 +78,8 @@ class Writer {
   async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                 async::SteadyTime deadline);
 
+  /// Whether something in `scopes` is newer than `index`. After settled().
+  bool has_changed(const std::vector<tables::Scope>& scopes, model::Revision index) const;
   /// As Tables::wait: `wake` is called once, when a change in `scopes` has become durable.
   [[nodiscard]] std::unique_ptr<Tables::Waiter> wait(std::vector<tables::Scope> scopes, std::function<void()> wake) {
     return tables_.wait(std::move(scopes), std::move(wake));
@@ -103,8 +105,9 @@ class Writer {
   async::awaitable<void> stop();
 
  private:
-  struct Request {
-    virtual ~Request() = default;
+  /// One that waits for its turn, or for its commit.
+  struct Queued {
+    virtual ~Queued() = default;
     virtual std::vector<Change> run(const Tables&, const Context&) = 0;
     std::exception_ptr failure;
     bool done = false;
@@ -126,7 +129,7 @@ class Writer {
     async::Event changed_;
   };
   struct LargePlan;
-  async::awaitable<void> finish(std::shared_ptr<Request> request);
+  async::awaitable<void> finish(std::shared_ptr<Queued> request);
   void note_plan(const model::Evaluation& evaluation, Duration took);
   void wake();
   bool work_apart(const Context& context);
@@ -160,14 +163,14 @@ class Writer {
   bool root_by_raw_exec_;  ///< of every Context
   scheduler::Options scheduling_;
   tables::SchedulerConfigurationReader configuration_;
-  std::deque<std::shared_ptr<Request>> queue_;
-  std::vector<std::shared_ptr<Request>> group_;
+  std::deque<std::shared_ptr<Queued>> queue_;
+  std::vector<std::shared_ptr<Queued>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group
   std::set<std::string> freed_quotas_;                          ///< of which something was given back
   std::set<std::string> freed_nodes_;  ///< on which something will not be replaced that held room until now
   std::vector<std::function<void()>> durable_callbacks_;
   async::Event settled_;
-  asio::steady_timer timer_;                                    ///< the next evaluation that has to wait for its time
+  async::Timer timer_;                                          ///< the next evaluation that has to wait for its time
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
   std::optional<Trouble> trouble_;
   TimePoint try_again_at_{};  ///< with trouble_

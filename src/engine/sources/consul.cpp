@@ -43,20 +43,20 @@ http::Request consul_request(const ForeignQuery& query, http::Query parameters) 
   }
 }
 
-Consul::Consul(async::Executor executor, std::unique_ptr<World> world, ConsulSettings settings)
-    : world_(std::move(world)),
+Consul::Consul(async::Executor executor, std::unique_ptr<Environment> environment, ConsulSettings settings)
+    : environment_(std::move(environment)),
       settings_(std::move(settings)),
-      book_(std::move(executor), "Consul", [this](Question question) { return follow(std::move(question)); }) {}
+      watches_(std::move(executor), "Consul", [this](Question question) { return follow(std::move(question)); }) {}
 
 gotemplate::ForeignReply Consul::find(const ForeignQuery& query) const {
   consul_request(query, {});
-  return book_.find({{}, query});
+  return watches_.find({{}, query});
 }
 
 std::shared_ptr<void> Consul::watch(const std::set<ForeignQuery>& queries, std::function<void()> changed) {
   std::set<Question> questions;
   for (const auto& query : queries) questions.insert({{}, query});
-  return book_.watch(std::move(questions), std::move(changed));
+  return watches_.watch(std::move(questions), std::move(changed));
 }
 
 awaitable<http::Response> Consul::ask(const ForeignQuery& query, std::uint64_t index) {
@@ -70,9 +70,9 @@ awaitable<http::Response> Consul::ask(const ForeignQuery& query, std::uint64_t i
     timeout += settings_.wait + settings_.wait / 16;  // Consul adds up to a sixteenth
   }
   http::Request request = consul_request(query, std::move(parameters));
-  const std::string token = co_await world_->site_token();
+  const std::string token = co_await environment_->site_token();
   if (!token.empty()) request.headers.set("X-Consul-Token", token);
-  co_return co_await world_->send(std::move(request), timeout);
+  co_return co_await environment_->send(std::move(request), timeout);
 }
 
 awaitable<void> Consul::follow(Question question) {
@@ -85,13 +85,13 @@ awaitable<void> Consul::follow(Question question) {
       const http::Response response = co_await ask(question.query, index);
       gotemplate::ForeignAnswer answer;
       const std::function<void()> read = [&] { answer = read_consul(question.query, response); };
-      co_await world_->apart(read);
+      co_await environment_->apart(read);
       const std::uint64_t next = index_of(response);
       // An index that goes back is that of a server that has begun anew.
       const bool news = index == 0 || next != index;
       index = next < index ? 0 : next;
       if (next == 0) pause = kUnindexed;
-      if (news) book_.tell(question, std::move(answer));
+      if (news) watches_.tell(question, std::move(answer));
       backoff.reset();
       if (std::exchange(told, false)) log::info("templates: Consul answers again");
     } catch (const Error& error) {
@@ -100,9 +100,9 @@ awaitable<void> Consul::follow(Question question) {
       if (!std::exchange(told, true))
         log::warn("templates: {} is not known, what was known stays, asking again: {}",
                   gotemplate::to_string(question.query), error.one_line());
-      book_.tell_problem(question, error.one_line());
+      watches_.tell_problem(question, error.one_line());
     }
-    co_await world_->wait(never_, pause);
+    co_await environment_->wait(never_, pause);
   }
 }
 

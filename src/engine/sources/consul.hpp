@@ -3,28 +3,28 @@
 /// Consul's catalogue and keys, followed by blocking queries.
 /// Source: Consul's HTTP API 1.8: /v1/health/service, /v1/catalog/services, /v1/kv, "Blocking Queries".
 
-#include "sources/book.hpp"
-#include "sources/world.hpp"
+#include "sources/environment.hpp"
+#include "sources/watch_table.hpp"
 
 namespace underway::sources {
 
 class Consul {
  public:
-  Consul(async::Executor executor, std::unique_ptr<World> world, ConsulSettings settings);
+  Consul(async::Executor executor, std::unique_ptr<Environment> environment, ConsulSettings settings);
 
   /// Thread: any. Errors: invalid for a name that is none of Consul's.
   gotemplate::ForeignReply find(const gotemplate::ForeignQuery& query) const;
   std::shared_ptr<void> watch(const std::set<gotemplate::ForeignQuery>& queries, std::function<void()> changed);
-  awaitable<void> stop() { return book_.stop(); }
+  awaitable<void> stop() { return watches_.stop(); }
 
  private:
   awaitable<void> follow(Question question);
   awaitable<http::Response> ask(const gotemplate::ForeignQuery& query, std::uint64_t index);
 
-  std::unique_ptr<World> world_;
+  std::unique_ptr<Environment> environment_;
   ConsulSettings settings_;
   async::Event never_;
-  Book book_;
+  WatchTable watches_;
 };
 
 /// The request's path and parameters, without those of blocking.

@@ -15,8 +15,11 @@ constexpr Duration kLookAgain = std::chrono::minutes(5);
 constexpr Duration kDoubtAtMost = std::chrono::seconds(10);
 }  // namespace
 
-Session::Session(async::Executor executor, World& world, const VaultSettings& settings, Asker asker)
-    : world_(world), settings_(settings), asker_(std::move(asker)), work_(std::move(executor), "templates: Vault") {}
+Session::Session(async::Executor executor, Environment& environment, const VaultSettings& settings, Asker asker)
+    : environment_(environment),
+      settings_(settings),
+      asker_(std::move(asker)),
+      work_(std::move(executor), "templates: Vault") {}
 Session::~Session() = default;
 
 /// Ends the session, whose coroutine holds it a little longer.
@@ -28,9 +31,9 @@ struct Session::Holder {
   ~Holder() { session->work_.cancel(); }
 };
 
-std::shared_ptr<Session> Session::open(async::Executor executor, World& world, const VaultSettings& settings,
-                                       Asker asker) {
-  const auto session = std::make_shared<Session>(std::move(executor), world, settings, std::move(asker));
+std::shared_ptr<Session> Session::open(async::Executor executor, Environment& environment,
+                                       const VaultSettings& settings, Asker asker) {
+  const auto session = std::make_shared<Session>(std::move(executor), environment, settings, std::move(asker));
   session->work_.spawn("session", session->keep(session));
   auto holder = std::make_shared<Holder>(session);
   return {std::move(holder), session.get()};
@@ -51,20 +54,20 @@ void Session::failed(const Error& error) {
 awaitable<Login> Session::log_in() {
   if (!asker_.logs_in) {
     Login login;
-    login.token = co_await world_.site_token();
+    login.token = co_await environment_.site_token();
     const auto request = vault_request("GET", "auth/token/lookup-self", login.token, ns());
-    const Login told = read_token(co_await world_.send(request, settings_.access.timeout));
+    const Login told = read_token(co_await environment_.send(request, settings_.access.timeout));
     login.lease = told.lease;
     login.renewable = told.renewable;
     co_return login;
   }
-  const std::string identity = co_await world_.identity(asker_);
+  const std::string identity = co_await environment_.identity(asker_);
   boost::json::object body{{"jwt", identity}};
   const std::string& role = asker_.vault_role.empty() ? settings_.role : asker_.vault_role;
   if (!role.empty()) body["role"] = role;
   const auto request =
       vault_request("POST", url_path(settings_.jwt_path) + "/login", {}, ns(), boost::json::serialize(body));
-  Login login = read_login(co_await world_.send(request, settings_.access.timeout));
+  Login login = read_login(co_await environment_.send(request, settings_.access.timeout));
   if (login.token.empty()) throw Error(Code::invalid, "Vault's answer to a log-in has no token");
   co_return login;
 }
@@ -72,7 +75,7 @@ awaitable<Login> Session::log_in() {
 awaitable<bool> Session::renew() {
   const auto request = vault_request("POST", "auth/token/renew-self", login_.token, ns(), "{}");
   try {
-    const Login renewed = read_login(co_await world_.send(request, settings_.access.timeout));
+    const Login renewed = read_login(co_await environment_.send(request, settings_.access.timeout));
     // Near the end of what its role allows, a token gets less and less: another one is due.
     if (renewed.lease < granted_ / 2) co_return false;
     login_.lease = renewed.lease;
@@ -88,7 +91,7 @@ awaitable<bool> Session::renew() {
 awaitable<bool> Session::still_good() {
   const auto request = vault_request("GET", "auth/token/lookup-self", login_.token, ns());
   try {
-    read_token(co_await world_.send(request, settings_.access.timeout));
+    read_token(co_await environment_.send(request, settings_.access.timeout));
     co_return true;
   } catch (const Error& error) {
     co_return error.code() != Code::denied;
@@ -98,19 +101,19 @@ awaitable<bool> Session::still_good() {
 TimePoint Session::due() const {
   Duration span = kLookAgain;
   if (login_.lease > Duration{0})
-    span = login_.renewable ? until_renewal(login_.lease, world_.random())
-                            : until_replacement(login_.lease, world_.random());
-  return world_.now() + span;
+    span = login_.renewable ? until_renewal(login_.lease, environment_.random())
+                            : until_replacement(login_.lease, environment_.random());
+  return environment_.now() + span;
 }
 
 /// Until the token must be replaced.
 awaitable<void> Session::keep_login() {
   TimePoint end = due();
   while (true) {
-    const Duration rest = end - world_.now();
-    if (rest > Duration{0} && co_await world_.wait(doubts_, rest)) {
+    const Duration rest = end - environment_.now();
+    if (rest > Duration{0} && co_await environment_.wait(doubts_, rest)) {
       const bool good = !tells_ || co_await still_good();
-      co_await world_.wait(never_, kDoubtAtMost);
+      co_await environment_.wait(never_, kDoubtAtMost);
       if (good) continue;
       suspected_ = true;
       co_return;
@@ -141,7 +144,7 @@ awaitable<void> Session::keep(std::shared_ptr<Session> /*self*/) {
       pause = backoff.next();
     }
     if (pause)
-      co_await world_.wait(never_, *pause);
+      co_await environment_.wait(never_, *pause);
     else
       co_await keep_login();
   }

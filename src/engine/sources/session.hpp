@@ -2,8 +2,8 @@
 /// @file
 /// A token for Vault that is good: of a task that logs in with its identity, or the site's for all who do not.
 
+#include "sources/environment.hpp"
 #include "sources/vault_reply.hpp"
-#include "sources/world.hpp"
 
 #include "async/group.hpp"
 
@@ -13,9 +13,9 @@ namespace underway::sources {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   /// The session ends with the last copy of what is returned. `world` and `settings` must outlive it.
-  static std::shared_ptr<Session> open(async::Executor executor, World& world, const VaultSettings& settings,
-                                       Asker asker);
-  Session(async::Executor executor, World& world, const VaultSettings& settings, Asker asker);
+  static std::shared_ptr<Session> open(async::Executor executor, Environment& environment,
+                                       const VaultSettings& settings, Asker asker);
+  Session(async::Executor executor, Environment& environment, const VaultSettings& settings, Asker asker);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -43,7 +43,7 @@ class Session : public std::enable_shared_from_this<Session> {
   TimePoint due() const;
   void failed(const Error& error);
 
-  World& world_;
+  Environment& environment_;
   const VaultSettings& settings_;
   Asker asker_;
   Login login_;             ///< its lease: what was left of it when it was told last

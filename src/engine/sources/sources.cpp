@@ -14,13 +14,14 @@ bool is_secret(const gotemplate::ForeignQuery& query) {
 
 }  // namespace
 
-Sources::Sources(async::Executor executor, async::Pool& pool, const Settings& settings, SignIdentity identity) {
+Sources::Sources(async::Executor executor, async::Pool& pool, const Clock& clock, const Settings& settings,
+                 SignIdentity identity) {
   if (!settings.consul.access.address.empty())
-    consul_ =
-        std::make_unique<Consul>(executor, make_world(executor, pool, settings.consul.access, {}), settings.consul);
+    consul_ = std::make_unique<Consul>(executor, make_environment(executor, pool, clock, settings.consul.access, {}),
+                                       settings.consul);
   if (!settings.vault.access.address.empty())
-    vault_ = std::make_unique<Vault>(executor, make_world(executor, pool, settings.vault.access, std::move(identity)),
-                                     settings.vault);
+    vault_ = std::make_unique<Vault>(
+        executor, make_environment(executor, pool, clock, settings.vault.access, std::move(identity)), settings.vault);
 }
 Sources::~Sources() = default;
 

@@ -2,8 +2,8 @@
 /// @file
 /// The site's Consul and Vault, as far as a node's templates have anything from them.
 
+#include "sources/environment.hpp"
 #include "sources/settings.hpp"
-#include "sources/world.hpp"
 
 #include "gotemplate/foreign_data.hpp"
 
@@ -18,7 +18,8 @@ class Vault;
 class Sources {
  public:
   /// Throws invalid when an address or a file of TLS cannot be used. `pool` must outlive it.
-  Sources(async::Executor executor, async::Pool& pool, const Settings& settings, SignIdentity identity);
+  Sources(async::Executor executor, async::Pool& pool, const Clock& clock, const Settings& settings,
+          SignIdentity identity);
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
   ~Sources();

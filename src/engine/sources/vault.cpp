@@ -31,10 +31,10 @@ std::pair<std::string, std::string> split_version(const std::string& name) {
 
 }  // namespace
 
-Vault::Vault(async::Executor executor, std::unique_ptr<World> world, VaultSettings settings)
-    : world_(std::move(world)),
+Vault::Vault(async::Executor executor, std::unique_ptr<Environment> environment, VaultSettings settings)
+    : environment_(std::move(environment)),
       settings_(std::move(settings)),
-      book_(std::move(executor), "Vault", [this](Question question) { return follow(std::move(question)); }) {}
+      watches_(std::move(executor), "Vault", [this](Question question) { return follow(std::move(question)); }) {}
 
 /// Tasks that do not log in are told the same: they are one asker.
 Question Vault::question(const Asker& asker, const ForeignQuery& query) const {
@@ -53,14 +53,14 @@ Question Vault::question(const Asker& asker, const ForeignQuery& query) const {
 }
 
 gotemplate::ForeignReply Vault::find(const Asker& asker, const ForeignQuery& query) const {
-  return book_.find(question(asker, query));
+  return watches_.find(question(asker, query));
 }
 
 std::shared_ptr<void> Vault::watch(const Asker& asker, const std::set<ForeignQuery>& queries,
                                    std::function<void()> changed) {
   std::set<Question> questions;
   for (const auto& query : queries) questions.insert(question(asker, query));
-  return book_.watch(std::move(questions), std::move(changed));
+  return watches_.watch(std::move(questions), std::move(changed));
 }
 
 awaitable<void> Vault::stop() {
@@ -68,7 +68,7 @@ awaitable<void> Vault::stop() {
   std::vector<std::shared_ptr<Session>> all;
   for (const auto& [asker, weak] : sessions_)
     if (const auto session = weak.lock()) all.push_back(session->shared_from_this());
-  co_await book_.stop();
+  co_await watches_.stop();
   for (const auto& session : all) co_await session->stop();
 }
 
@@ -77,7 +77,7 @@ std::shared_ptr<Session> Vault::session_of(const Asker& asker) {
   auto& known = sessions_[asker];
   auto session = known.lock();
   if (session) return session;
-  session = Session::open(book_.executor(), *world_, settings_, asker);
+  session = Session::open(watches_.executor(), *environment_, settings_, asker);
   known = session;
   return session;
 }
@@ -89,7 +89,7 @@ awaitable<std::string> Vault::path_of(const Session& session, const ForeignQuery
   std::optional<std::string> mount;
   try {
     const auto request = vault_request("GET", "sys/internal/ui/mounts/" + path, session.token(), session.ns());
-    mount = version_2_mount(co_await world_->send(request, settings_.access.timeout));
+    mount = version_2_mount(co_await environment_->send(request, settings_.access.timeout));
   } catch (const Error& error) {
     // Who may not ask writes paths as Vault has them.
     if (error.code() != Code::denied && error.code() != Code::not_found && error.code() != Code::invalid) throw;
@@ -117,7 +117,7 @@ awaitable<ForeignAnswer> Vault::read(const Session& session, const ForeignQuery&
     path = co_await path_of(session, query);
   }
   const auto request = vault_request(writes ? "PUT" : "GET", path, session.token(), session.ns(), std::move(body));
-  const auto response = co_await world_->send(request, settings_.access.timeout);
+  const auto response = co_await environment_->send(request, settings_.access.timeout);
   ForeignAnswer answer;
   if (response.status == 404) co_return answer;
   const std::function<void()> understand = [&] {
@@ -126,7 +126,7 @@ awaitable<ForeignAnswer> Vault::read(const Session& session, const ForeignQuery&
     else
       answer.secret = read_secret(response);
   };
-  co_await world_->apart(understand);
+  co_await environment_->apart(understand);
   co_return answer;
 }
 
@@ -136,7 +136,7 @@ awaitable<std::optional<Duration>> Vault::renew(const Session& session, const Se
   const auto request =
       vault_request("PUT", "sys/leases/renew", session.token(), session.ns(), boost::json::serialize(body));
   try {
-    const auto renewed = read_secret(co_await world_->send(request, settings_.access.timeout));
+    const auto renewed = read_secret(co_await environment_->send(request, settings_.access.timeout));
     const Duration lease = std::chrono::seconds(renewed.lease_duration);
     // Near the longest time that Vault allows, renewals give less and less.
     if (renewed.lease_duration < secret.lease_duration / 2 || lease <= Duration{0}) co_return std::nullopt;
@@ -155,13 +155,14 @@ awaitable<void> Vault::keep(std::shared_ptr<Session> session, Question question,
   while (true) {
     Duration span;
     if (secret.lease_id.empty() || lease <= Duration{0})
-      span = until_reread(secret, settings_.reread, world_->now(), world_->random());
+      span = until_reread(secret, settings_.reread, environment_->now(), environment_->random());
     else
-      span = secret.renewable ? until_renewal(lease, world_->random()) : until_replacement(lease, world_->random());
+      span = secret.renewable ? until_renewal(lease, environment_->random())
+                              : until_replacement(lease, environment_->random());
     // News of the session that do not concern us shorten the wait: the rest of it is waited for then.
-    const TimePoint end = world_->now() + span;
-    for (Duration rest = span; rest > Duration{0} && lives(); rest = end - world_->now())
-      if (!co_await world_->wait(session->changed(), rest)) break;
+    const TimePoint end = environment_->now() + span;
+    for (Duration rest = span; rest > Duration{0} && lives(); rest = end - environment_->now())
+      if (!co_await environment_->wait(session->changed(), rest)) break;
     if (!lives() || secret.lease_id.empty() || !secret.renewable) co_return;
     const auto renewed = co_await renew(*session, secret);
     if (!renewed) co_return;
@@ -174,7 +175,7 @@ awaitable<void> Vault::follow(Question question) {
   async::Backoff backoff({.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)});
   while (true) {
     while (session->token().empty()) {
-      book_.tell_problem(question, session->why());
+      watches_.tell_problem(question, session->why());
       co_await session->changed().wait();
     }
     std::optional<Duration> pause;
@@ -185,17 +186,17 @@ awaitable<void> Vault::follow(Question question) {
     } catch (const Error& error) {
       pause = backoff.next();
       if (error.code() == Code::denied) session->doubt();
-      book_.tell_problem(question, error.one_line());
+      watches_.tell_problem(question, error.one_line());
     }
     if (pause) {
-      co_await world_->wait(session->changed(), *pause);
+      co_await environment_->wait(session->changed(), *pause);
       continue;
     }
     const auto secret = answer->secret;
     const bool absent = question.query.kind == ForeignKind::secret && !secret;
-    book_.tell(question, std::move(*answer));
+    watches_.tell(question, std::move(*answer));
     if (absent)
-      co_await world_->wait(session->changed(), kAbsent);
+      co_await environment_->wait(session->changed(), kAbsent);
     else
       co_await keep(session, question, secret.value_or(Secret{}));
   }

@@ -4,15 +4,15 @@
 /// Source: Vault's HTTP API 1.13: /v1/auth/jwt/login, /v1/auth/token/lookup-self and renew-self, /v1/sys/leases/renew,
 /// /v1/sys/internal/ui/mounts, KV versions 1 and 2.
 
-#include "sources/book.hpp"
+#include "sources/environment.hpp"
 #include "sources/session.hpp"
-#include "sources/world.hpp"
+#include "sources/watch_table.hpp"
 
 namespace underway::sources {
 
 class Vault {
  public:
-  Vault(async::Executor executor, std::unique_ptr<World> world, VaultSettings settings);
+  Vault(async::Executor executor, std::unique_ptr<Environment> environment, VaultSettings settings);
 
   /// Thread: any. Errors: denied when the task neither logs in nor may use what the site's token reads; invalid.
   gotemplate::ForeignReply find(const Asker& asker, const gotemplate::ForeignQuery& query) const;
@@ -30,10 +30,10 @@ class Vault {
   awaitable<std::optional<Duration>> renew(const Session& session, const gotemplate::Secret& secret);
   std::shared_ptr<Session> session_of(const Asker& asker);
 
-  std::unique_ptr<World> world_;
+  std::unique_ptr<Environment> environment_;
   VaultSettings settings_;
   std::map<Asker, std::weak_ptr<Session>> sessions_;  ///< held by those who follow
-  Book book_;
+  WatchTable watches_;
 };
 
 }  // namespace underway::sources

@@ -39,7 +39,7 @@ crypto::Leaf node_leaf(std::string_view region, const Identity& identity, const 
   return leaf;
 }
 
-LinkIdentity identify_node(const http::Peer& peer, std::string_view region) {
+PeerIdentity identify_node(const http::Peer& peer, std::string_view region) {
   if (!peer.certificate_problem.empty()) throw refused(peer.certificate_problem);
   const auto& names = peer.certificate_names;
   if (names.empty()) throw refused("a link is mutual TLS, and the node shows no certificate");
@@ -47,7 +47,7 @@ LinkIdentity identify_node(const http::Peer& peer, std::string_view region) {
   if (std::find(names.begin() + 1, names.end(), crypto::client_name(region)) == names.end()) {
     throw refused(fmt::format("the certificate of '{}' is not for '{}'", names.front(), crypto::client_name(region)));
   }
-  LinkIdentity link{.identity = {}, .until = peer.certificate_until};
+  PeerIdentity link{.identity = {}, .until = peer.certificate_until};
   for (auto name = names.begin() + 1; name != names.end(); ++name) {
     for (const auto& [prefix, part] : kParts) {
       if (name->starts_with(prefix)) link.identity.*part = name->substr(prefix.size());

@@ -20,12 +20,12 @@ struct Identity {
 /// The certificate of a node: Nomad's name of its role, and its identity. `name` is its common name, for people.
 crypto::Leaf node_leaf(std::string_view region, const Identity& identity, const std::string& name, Duration lifetime);
 
-struct LinkIdentity {
+struct PeerIdentity {
   Identity identity;  ///< of a site's own certificate all empty
   TimePoint until;    ///< the link ends then, unless the certificate was renewed
 };
 
 /// Throws Error(denied), saying what is wrong with the peer's certificate and what heals it.
-LinkIdentity identify_node(const http::Peer& peer, std::string_view region);
+PeerIdentity identify_node(const http::Peer& peer, std::string_view region);
 
 }  // namespace underway::trust

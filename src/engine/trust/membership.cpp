@@ -153,12 +153,18 @@ awaitable<void> Membership::renew(Ask ask) {
     const Certified made = co_await ask(std::move(request));
     accept(key, made);
     renew_now_ = false;
+    if (failing_) failing_->succeeded();
+    failing_.reset();
     log::info("node: the certificate was renewed and is good until {}", format_time(certificate_->not_after));
   } catch (const Error& error) {
-    const Duration pause = std::min(kRenewAgain, (certificate_->not_after - certificate_->not_before) / 10);
-    not_before_ = clock_.now() + pause;
-    log::warn("node: the certificate, good until {}, cannot be renewed, trying again in {}: {}",
-              format_time(certificate_->not_after), human_duration(pause), error.one_line());
+    if (!failing_) {
+      const Duration most = std::min(kRenewAgain, (certificate_->not_after - certificate_->not_before) / 10);
+      failing_.emplace(
+          clock_,
+          fmt::format("node: the certificate, good until {}, cannot be renewed", format_time(certificate_->not_after)),
+          async::RetryPolicy::up_to(most));
+    }
+    not_before_ = clock_.now() + failing_->failed(error.one_line());
   }
 }
 

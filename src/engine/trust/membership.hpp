@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "async/control_loop.hpp"
 #include "crypto/authority.hpp"
 #include "http/client.hpp"
 #include "trust/messages.hpp"
@@ -40,8 +41,8 @@ class Membership {
 
   /// Whether half of the certificate's life is over, or renew_now was called; not too soon after a failure.
   bool renewal_due() const;
-  /// Renews by asking `ask` (a call over the link), with a new key. A failure is logged, and tried again when it is
-  /// due.
+  /// Renews by asking `ask` (a call over the link), with a new key. A failure is logged when it is the first, and tried
+  /// again when it is due.
   using Ask = std::function<awaitable<Certified>(CertificateRequest)>;
   awaitable<void> renew(Ask ask);
   void renew_now() { renew_now_ = true; }
@@ -65,7 +66,8 @@ class Membership {
   std::string chain_, authorities_;
   std::optional<crypto::CertificateInfo> certificate_;
   bool renew_now_ = false;
-  TimePoint not_before_{};  ///< of the next try, after a failure
+  std::optional<async::Streak> failing_;  ///< while it cannot be renewed
+  TimePoint not_before_{};                ///< of the next try, after a failure
 };
 
 /// A token from a file, read when it is asked for.

@@ -15,7 +15,7 @@ namespace underway::trust {
 struct JoinRequest {
   std::string token;
   std::string node_id;
-  std::string secret;  ///< of node::RegisterRequest: an id that is known already joins again only with its secret
+  std::string secret;  ///< of protocol::RegisterRequest: an id that is known already joins again only with its secret
   std::string name;
   std::string pool;
   std::string request;  ///< PKCS #10, PEM

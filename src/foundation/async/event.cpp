@@ -2,6 +2,8 @@
 
 #include <boost/asio/redirect_error.hpp>
 
+#include "async/loop_clock.hpp"
+
 namespace underway::async {
 
 /// Lives in the frame of its coroutine and is linked only while that waits.
@@ -25,7 +27,7 @@ struct Event::Waiter {
   }
 
   Event& owner;
-  asio::steady_timer timer;
+  Timer timer;
   Waiter* before = nullptr;
   Waiter* after = nullptr;
   bool linked = true;

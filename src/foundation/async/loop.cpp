@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "async/loop_clock.hpp"
 #include "async/watchdog.hpp"
 
 namespace underway::async {
@@ -18,7 +19,7 @@ bool is_cancellation(const std::exception_ptr& failure) {
 }
 
 SteadyTime deadline_in(Duration span) {
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = LoopClock::now();
   return span > kNever - now ? kNever : now + std::chrono::duration_cast<SteadyTime::duration>(span);
 }
 
@@ -31,7 +32,7 @@ void Loop::run() {
 }
 
 awaitable<void> sleep_until(SteadyTime when) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
+  Timer timer(co_await asio::this_coro::executor);
   timer.expires_at(when);
   co_await timer.async_wait(asio::use_awaitable);
 }

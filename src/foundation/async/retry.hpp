@@ -2,6 +2,7 @@
 /// @file
 /// Trying again: exponential back-off with jitter, so that ten thousand nodes do not come back in the same second.
 
+#include <algorithm>
 #include <random>
 
 #include "async/loop.hpp"
@@ -14,6 +15,11 @@ struct RetryPolicy {
   double factor = 2.0;
   double jitter = 0.5;               ///< a pause is drawn from [1 - jitter, 1] of its length
   std::optional<int> attempts = {};  ///< at most so many tries; without it, until it succeeds
+
+  /// Quick at first, and never slower than every `most`.
+  static RetryPolicy up_to(Duration most, Duration first = std::chrono::milliseconds{200}) {
+    return {.first = std::min(first, most), .most = most};
+  }
 };
 
 /// The sequence of pauses of one policy.
@@ -37,10 +43,11 @@ class Backoff {
 /// Whether trying again can help: unavailable or timeout.
 bool is_transient(const Error& error);
 
-/// Calls `attempt()` (which returns an awaitable) until it succeeds. Transient Errors are retried after a pause; every
-/// other failure, and the last one when the attempts are used up, escapes. `attempt` must be a named object.
+/// Calls `attempt()` (which returns an awaitable) until it succeeds. Errors that may pass are retried after a pause;
+/// every other failure, and the last one when the attempts are used up, escapes. `attempt` must be a named object.
 template <class Attempt>
-std::invoke_result_t<Attempt&> retry(RetryPolicy policy, Attempt& attempt) {
+std::invoke_result_t<Attempt&> retry(RetryPolicy policy, Attempt& attempt,
+                                     bool (*may_pass)(const Error&) = is_transient) {
   using Result = typename std::invoke_result_t<Attempt&>::value_type;
   Backoff backoff(policy);
   while (true) {
@@ -53,7 +60,7 @@ std::invoke_result_t<Attempt&> retry(RetryPolicy policy, Attempt& attempt) {
         co_return co_await attempt();
       }
     } catch (const Error& error) {
-      if (!is_transient(error)) throw;
+      if (!may_pass(error)) throw;
       pause = backoff.next();
       if (!pause) throw;
     }

@@ -253,8 +253,9 @@ void verify_certificate(std::string_view chain, std::string_view authorities, Ti
   const auto free_stack = [](STACK_OF(X509) * stack) { sk_X509_free(stack); };
   const std::unique_ptr<STACK_OF(X509), decltype(free_stack)> owned(rest, free_stack);
   check(trusted != nullptr && context != nullptr && rest != nullptr, "cannot verify a certificate");
-  for (const auto& one : detail::read_certificates(authorities)) ::X509_STORE_add_cert(trusted.get(), one.get());
-  for (const auto& one : shown) sk_X509_push(rest, one.get());
+  for (const auto& certificate : detail::read_certificates(authorities))
+    ::X509_STORE_add_cert(trusted.get(), certificate.get());
+  for (const auto& intermediate : shown) sk_X509_push(rest, intermediate.get());
   check(::X509_STORE_CTX_init(context.get(), trusted.get(), shown.front().get(), rest) == 1,
         "cannot verify a certificate");
   ::X509_STORE_CTX_set_time(context.get(), 0,

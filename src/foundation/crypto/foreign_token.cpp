@@ -230,8 +230,8 @@ void check_claims(const boost::json::object& claims, const ForeignTokenExpectati
   if (!expected.issuer.empty() && text_at(claims, "iss") != expected.issuer)
     throw refused_token(fmt::format("its issuer is '{}' and not '{}'", text_at(claims, "iss"), expected.issuer));
   const auto& audiences = expected.audiences;
-  const bool meant = audiences.empty() || std::any_of(audiences.begin(), audiences.end(), [&](const auto& one) {
-                       return detail::names_audience(claims, one);
+  const bool meant = audiences.empty() || std::any_of(audiences.begin(), audiences.end(), [&](const auto& audience) {
+                       return detail::names_audience(claims, audience);
                      });
   if (!meant) throw refused_token("it is for another audience");
 }
@@ -270,8 +270,8 @@ std::vector<IssuerKey> parse_issuer_keys(std::string_view jwks) {
   if (list->as_array().size() > kForeignKeysLimit)
     throw Error(Code::invalid, fmt::format("the key set has more than {} keys", kForeignKeysLimit));
   std::vector<IssuerKey> keys;
-  for (const auto& one : list->as_array()) {
-    const auto* jwk = one.if_object();
+  for (const auto& encoded : list->as_array()) {
+    const auto* jwk = encoded.if_object();
     if (jwk == nullptr) continue;
     if (const std::string use = text_at(*jwk, "use"); !use.empty() && use != "sig") continue;
     detail::Key key = key_of(*jwk);

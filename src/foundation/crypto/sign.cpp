@@ -94,7 +94,7 @@ boost::json::object verify_jwt(std::string_view token, std::span<const Verifying
   }
   if (parts.header.contains("crit")) throw detail::refused_token("its header has critical extensions");
   const std::string id = text_at(parts.header, "kid");
-  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id() == id; });
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& candidate) { return candidate.id() == id; });
   if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));
   if (!verify(*key, parts.signed_part, parts.signature)) throw detail::refused_token("its signature does not fit");
   detail::check_claims(parts.claims, expected);
@@ -119,8 +119,8 @@ std::vector<VerifyingKey> parse_jwks(std::string_view text) {
   if (list == nullptr || !list->is_array()) throw Error(Code::invalid, "the key set has no list 'keys'");
   if (list->as_array().size() > kKeysLimit) throw Error(Code::invalid, "the key set has more than 256 keys");
   std::vector<VerifyingKey> keys;
-  for (const auto& one : list->as_array()) {
-    const auto* jwk = one.if_object();
+  for (const auto& encoded : list->as_array()) {
+    const auto* jwk = encoded.if_object();
     if (jwk == nullptr || text_at(*jwk, "kty") != "OKP" || text_at(*jwk, "crv") != "Ed25519") continue;
     VerifyingKey key{.bytes = base64url_decode(text_at(*jwk, "x"))};
     if (key.bytes.size() != kSeedSize) throw Error(Code::invalid, "an Ed25519 key of the set has not 32 bytes");

@@ -77,7 +77,7 @@ boost::json::object verify_jwt(std::string_view token, std::span<const IssuerKey
   auto parts = detail::take_jwt_apart(token, detail::kOwnTokenLimit);
   const std::string algorithm = json::text_at(parts.header, "alg"), id = json::text_at(parts.header, "kid");
   if (parts.header.contains("crit")) throw detail::refused_token("its header has critical extensions");
-  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id == id; });
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& candidate) { return candidate.id == id; });
   if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));
   // The key says how it is verified; a token that says another way was not made by it.
   if (key->algorithm != algorithm)

@@ -1,7 +1,7 @@
-#include "gotemplate/detail/executor.hpp"
+#include "gotemplate/executor.hpp"
 #include "gotemplate/format.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -312,4 +312,4 @@ Value Executor::fit(Value value, Type type) {
   fail(fmt::format("wrong type for value; expected {}; got {}", go_name(type), value.type_name()));
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

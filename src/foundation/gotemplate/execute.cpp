@@ -1,11 +1,9 @@
 #include "gotemplate/execute.hpp"
 
-#include "gotemplate/detail/executor.hpp"
+#include "gotemplate/executor.hpp"
 #include "gotemplate/format.hpp"
 
 namespace underway::gotemplate {
-
-namespace detail {
 
 Error Executor::located(Code code, const std::string& message) const {
   if (node_ == nullptr) return {code, fmt::format("template: {}: {}", program_.name, message)};
@@ -196,10 +194,8 @@ void Executor::call_template(const CallNode& node, const Value& dot) {
   run_template(found->first, found->second, data);
 }
 
-}  // namespace detail
-
 Rendering render(const Template& entry, const Inputs& inputs) {
-  detail::Executor executor(entry.program(), inputs);
+  Executor executor(entry.program(), inputs);
   Rendering rendering;
   try {
     rendering.text = executor.execute_all();

@@ -1,10 +1,10 @@
 // Consul's and Vault's things as templates see them.
-#include "gotemplate/detail/objects.hpp"
+#include "gotemplate/objects.hpp"
 #include "gotemplate/run.hpp"
 
 #include <boost/json/array.hpp>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -138,4 +138,4 @@ Value secret_value(const Secret& secret, Run& run) {
                                        {"Warnings", Value::texts(secret.warnings)}});
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,14 +1,12 @@
 #include "gotemplate/format.hpp"
 
 #include "base/error.hpp"
-#include "gotemplate/detail/printer.hpp"
+#include "gotemplate/printing/printer.hpp"
 #include "gotemplate/run.hpp"
 
 namespace underway::gotemplate {
 
 namespace {
-
-using detail::Printer;
 
 /// fmt.Print and fmt.Fprint put a blank between operands of which neither is a string.
 bool is_string(const Value& value) { return value.is_text(); }

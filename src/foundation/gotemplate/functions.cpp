@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 #include "gotemplate/run.hpp"
 
 #include <iterator>
@@ -48,10 +48,9 @@ std::vector<Function> all_of(std::initializer_list<std::vector<Function> (*)()> 
 }
 
 std::vector<Function> sprig_list() {
-  return all_of({detail::string_functions, detail::case_functions, detail::regex_functions, detail::number_functions,
-                 detail::decimal_functions, detail::list_functions, detail::map_functions, detail::default_functions,
-                 detail::encoding_functions, detail::hash_functions, detail::time_functions, detail::path_functions,
-                 detail::version_functions, detail::url_functions, detail::refused_sprig_functions});
+  return all_of({string_functions, case_functions, regex_functions, number_functions, decimal_functions, list_functions,
+                 map_functions, default_functions, encoding_functions, hash_functions, time_functions, path_functions,
+                 version_functions, url_functions, refused_sprig_functions});
 }
 
 }  // namespace
@@ -100,13 +99,13 @@ std::vector<std::string> FunctionSet::names() const {
 }
 
 std::vector<Function> overlay_function_list() {
-  std::vector<Function> all = detail::builtin_functions();
+  std::vector<Function> all = builtin_functions();
   std::ranges::move(sprig_list(), std::back_inserter(all));
   return all;
 }
 
 const FunctionSet& language_functions() {
-  static const FunctionSet kSet(detail::builtin_functions());
+  static const FunctionSet kSet(builtin_functions());
   return kSet;
 }
 
@@ -117,8 +116,8 @@ const FunctionSet& overlay_functions() {
 
 const FunctionSet& job_functions() {
   static const FunctionSet kSet = [] {
-    auto all = all_of({detail::builtin_functions, detail::consul_functions, detail::scratch_functions,
-                       detail::data_functions, detail::foreign_functions, detail::refused_functions});
+    auto all = all_of(
+        {builtin_functions, consul_functions, scratch_functions, data_functions, foreign_functions, refused_functions});
     for (Function& function : sprig_list()) {
       function.name.insert(0, "sprig_");
       all.push_back(std::move(function));

@@ -1,11 +1,11 @@
-#include "gotemplate/detail/objects.hpp"
+#include "gotemplate/objects.hpp"
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -180,4 +180,4 @@ Value summary_value(ServiceSummary summary, std::string_view type) {
   return record(type, {{"Name", Value(summary.name)}, {"Tags", Value::texts(summary.tags)}});
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -10,9 +10,7 @@
 
 namespace underway::gotemplate {
 
-namespace detail {
 struct Program;
-}
 
 struct ParseOptions {
   std::string left_delimiter = "{{";   ///< empty: the default
@@ -24,14 +22,14 @@ struct ParseOptions {
 /// A parsed text with the templates that it defines. Cheap to copy.
 class Template {
  public:
-  explicit Template(std::shared_ptr<const detail::Program> program) : program_(std::move(program)) {}
+  explicit Template(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
   const std::string& name() const;
   /// Names given by `define` and `block`, and its own; sorted.
   std::vector<std::string> names() const;
-  const detail::Program& program() const { return *program_; }
+  const Program& program() const { return *program_; }
 
  private:
-  std::shared_ptr<const detail::Program> program_;
+  std::shared_ptr<const Program> program_;
 };
 
 /// `functions` must outlive the template. Limits: blocks and parentheses 250 deep, a text of 16 MiB.

@@ -80,8 +80,9 @@ void use_key(SSL_CTX* context, std::string_view pem, const std::string& file) {
 void use_authority(SSL_CTX* context, std::string_view pem, const std::string& file) {
   const Bio in = memory(pem);
   std::size_t count = 0;
-  for (; Certificate one = next_certificate(in); ++count) {
-    if (::X509_STORE_add_cert(::SSL_CTX_get_cert_store(context), one.get()) != 1) throw unusable("authority", file);
+  for (; Certificate certificate = next_certificate(in); ++count) {
+    if (::X509_STORE_add_cert(::SSL_CTX_get_cert_store(context), certificate.get()) != 1)
+      throw unusable("authority", file);
   }
   if (count == 0) throw unusable("authority", file);
   ::ERR_clear_error();

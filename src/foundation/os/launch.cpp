@@ -192,21 +192,21 @@ class ProcPath {
 /// A user namespace with these maps, as a descriptor. It is made by a process of its own: one that enters it could do
 /// nothing more to the mounts here.
 int open_user_namespace(View uids, View gids, int& space) {
-  int gate[2];
-  if (pipe2(gate, O_CLOEXEC) != 0) return errno;
+  int go_ahead[2];
+  if (pipe2(go_ahead, O_CLOEXEC) != 0) return errno;
   const long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0UL);
   if (pid == 0) {
-    close(gate[1]);
+    close(go_ahead[1]);
     char end = 0;
-    [[maybe_unused]] const ssize_t n = read(gate[0], &end, 1);  // until the gate is closed, however that happens
+    [[maybe_unused]] const ssize_t n = read(go_ahead[0], &end, 1);  // until the pipe is closed, however that happens
     _exit(0);
   }
   int error = check(pid);
   if (error == 0) error = write_text(ProcPath(pid, "/uid_map").get(), uids);
   if (error == 0) error = write_text(ProcPath(pid, "/gid_map").get(), gids);
   if (error == 0) error = check(space = open(ProcPath(pid, "/ns/user").get(), O_RDONLY | O_CLOEXEC));
-  close(gate[0]);
-  close(gate[1]);
+  close(go_ahead[0]);
+  close(go_ahead[1]);
   if (pid > 0) waitpid(static_cast<pid_t>(pid), nullptr, 0);
   return error;
 }

@@ -4,6 +4,16 @@
 ///
 /// It allocates nothing, throws nothing and calls only async-signal-safe functions, so that a child of a threaded
 /// process may run it; and it needs nothing but libc, so that the keeper links it. Others use LaunchPlan and spawn().
+///
+/// A plan; numbers are in the machine's byte order, since it never leaves the machine:
+///
+///     offset  size  field                 then each step:  offset  size  field
+///     0       4     magic: "UWLP"                          0       2     Op
+///     4       4     how many steps                         2       2     1: a failure is ignored
+///     8             the steps                              4       4     how many strings
+///                                                          8       8     size of the step, head and strings
+///                                                          16      24    three numbers: a, b, c
+///                                                          40            the strings: u32 length, bytes, NUL
 
 #include <cstddef>
 #include <cstdint>

@@ -8,11 +8,25 @@
 ///   …
 ///   mount.unmount();  entry.settle();                                               // the kernel has forgotten it
 ///
-/// Form: one append-only file of checksummed lines, one write(2) per batch. Kernel objects die with the kernel, and
-/// what was written survives the death of the writer, so only entries that outlive a boot (directories) cost an fsync;
-/// a file per entry would cost two renames and two fsyncs for each of a host's twelve objects. Entries of an earlier
-/// boot that the kernel has forgotten are dropped on opening. A torn tail, or a torn line after a power failure, is
-/// skipped.
+/// Form: one append-only file of checksummed lines, one write(2) per batch. `<path>.lock` is held while it is open.
+///
+///     offset  size  field
+///     0       8     FNV-1a (32 bits) of the JSON, in lower-case hexadecimal
+///     8       1     a blank
+///     9       n     JSON, one of
+///                     {"op":"record","id":N,"boot":B,"kind":K,"object":O,"context":C,"owner":W}
+///                     {"op":"settle","id":N}
+///     9 + n   1     a newline
+///
+///   id     counts up; a `settle` closes the `record` with its number
+///   boot   /proc/sys/kernel/random/boot_id when it was written
+///   kind, object, context, owner: LedgerItem
+///
+/// Kernel objects die with the kernel, and what was written survives the death of the writer, so only entries that
+/// outlive a boot (directories, files) cost an fsync; a file per entry would cost two renames and two fsyncs for each
+/// of a host's twelve objects. Entries of an earlier boot that the kernel has forgotten are dropped on opening. A line
+/// whose sum is wrong (a torn tail, a torn line after a power failure) is skipped. Once more than 4096 lines are
+/// settled, and twice as many as are open, the file is written anew with the open ones.
 
 #include <cstdint>
 #include <functional>

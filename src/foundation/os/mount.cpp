@@ -28,6 +28,8 @@ std::string unescape(std::string_view text) {
 
 }  // namespace
 
+const unsigned long kDataOnly = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
 Mount Mount::make(const std::string& source, const std::string& target, const std::string& type, unsigned long flags,
                   const std::string& data) {
   if (::mount(source.empty() ? "none" : source.c_str(), target.c_str(), type.empty() ? nullptr : type.c_str(), flags,
@@ -52,13 +54,7 @@ Mount Mount::bind(const std::string& source, const std::string& target, unsigned
 Mount Mount::tmpfs(const std::string& target, const std::string& options, unsigned long flags) {
   return make("tmpfs", target, "tmpfs", flags, options);
 }
-Mount Mount::proc(const std::string& target) { return make("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC); }
-Mount Mount::sysfs(const std::string& target) {
-  return make("sysfs", target, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-}
-Mount Mount::devpts(const std::string& target) {
-  return make("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=666,mode=620,gid=5");
-}
+Mount Mount::proc(const std::string& target) { return make("proc", target, "proc", kDataOnly); }
 
 Mount Mount::overlay(const std::vector<std::string>& lower, const std::string& upper, const std::string& work,
                      const std::string& target, const std::string& options) {

@@ -1,13 +1,17 @@
 #pragma once
 /// @file
 /// Mounts in this process's mount namespace. A mount outlives the process: record it in the ledger first.
-/// Mounts that a child makes for itself before it runs a program are steps of a LaunchPlan instead.
+/// Mounts that a child makes for itself before it runs a program are steps of a LaunchPlan instead: see new_root.hpp.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace underway::os {
+
+/// Flags of mount(2) for what is read and written, and no more: none of its set-id bits, device files and programs
+/// counts.
+extern const unsigned long kDataOnly;
 
 class Mount {
  public:
@@ -19,9 +23,6 @@ class Mount {
   /// `options` as in tmpfs(5): "size=64m,mode=755".
   static Mount tmpfs(const std::string& target, const std::string& options = {}, unsigned long flags = 0);
   static Mount proc(const std::string& target);
-  static Mount sysfs(const std::string& target);
-  /// A fresh instance: its own numbering, ptmx usable by all.
-  static Mount devpts(const std::string& target);
   /// `lower` from top to bottom. `upper` and `work` on one file system that is not below a `lower`; both empty:
   /// read-only.
   static Mount overlay(const std::vector<std::string>& lower, const std::string& upper, const std::string& work,

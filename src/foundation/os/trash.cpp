@@ -58,7 +58,7 @@ std::vector<Discarded> Trash::list() const {
   std::vector<Discarded> all;
   if (!exists(directory_)) return all;
   for (const auto& entry : list_directory(directory_)) {
-    if (auto one = parse_name(entry.name)) all.push_back(std::move(*one));
+    if (auto item = parse_name(entry.name)) all.push_back(std::move(*item));
   }
   std::ranges::sort(all, std::greater(), &Discarded::name);
   return all;
@@ -76,8 +76,8 @@ void Trash::remove(const std::string& name) const { remove_tree(find(name)); }
 
 void Trash::collect(TimePoint now) const {
   const auto all = list();
-  for (const auto& one : all | std::views::reverse) {
-    if (now - one.at > limits_.keep || !has_room(directory_, limits_.free_percent)) remove(one.name);
+  for (const auto& item : all | std::views::reverse) {
+    if (now - item.at > limits_.keep || !has_room(directory_, limits_.free_percent)) remove(item.name);
   }
 }
 

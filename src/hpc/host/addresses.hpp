@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// Which host gets which address: a pure function, so that a plan can show it and a restart repeats it.
+/// Which host gets which address. A pure function: `underway plan` shows the addresses that `up` will give, and a
+/// server that is started again computes the same ones.
 
 #include <map>
 #include <set>

@@ -3,11 +3,10 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include "os/mount.hpp"
+
 namespace underway::host {
 namespace {
-
-// MOUNT_ATTR_RDONLY of linux/mount.h, which clashes with sys/mount.h in glibc 2.36.
-constexpr std::uint64_t kReadOnly = 1;
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -22,7 +21,7 @@ class Boot {
     enter();
     mount_root();
     mount_kernel();
-    mount_devices();
+    os::mount_machine_devices(plan_, root_ + "/dev", in_.devices);  // else hosts would share /dev/log and /dev/shm
     mount_private();
     for (const auto& bind : in_.binds) add_bind(bind);
     plan_.pivot_root(root_);
@@ -58,11 +57,11 @@ class Boot {
   }
 
   void mount_kernel() {
-    plan_.mount("proc", root_ + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-    plan_.mount("sysfs", root_ + "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC);  // of this network namespace
+    os::mount_proc(plan_, root_ + "/proc");
+    os::mount_sysfs(plan_, root_ + "/sys");
     const auto groups = root_ + "/sys/fs/cgroup";
     if (!in_.cgroup_v1.empty()) {
-      plan_.mount("tmpfs", groups, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=64k");
+      os::mount_cgroup_directory(plan_, groups);
       for (const auto& [source, name] : in_.cgroup_v1) {
         plan_.make_directory(groups + "/" + name, 0755);
         plan_.bind(source, groups + "/" + name);
@@ -71,36 +70,16 @@ class Boot {
     if (in_.cgroup_v2) {
       const auto target = in_.cgroup_v2->empty() ? groups : groups + "/" + *in_.cgroup_v2;
       if (!in_.cgroup_v2->empty()) plan_.make_directory(target, 0755);
-      plan_.mount("cgroup2", target, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+      plan_.mount("cgroup2", target, "cgroup2", os::kDataOnly);
     }
-  }
-
-  /// Private: else /dev/log and /dev/shm are shared by all hosts.
-  void mount_devices() {
-    const auto dev = root_ + "/dev";
-    plan_.mount("tmpfs", dev, "tmpfs", MS_NOSUID, "mode=755,size=1m");
-    for (const auto& node : in_.devices) {
-      if (node.path.find('/') != std::string::npos) plan_.make_directory(parent_of(dev + "/" + node.path), 0755);
-      plan_.make_node(dev + "/" + node.path, node.type_and_mode, node.device);
-    }
-    plan_.make_directory(dev + "/pts", 0755).make_directory(dev + "/shm", 01777).make_directory(dev + "/mqueue", 01777);
-    plan_.mount("devpts", dev + "/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=666,mode=620,gid=5");
-    plan_.mount("tmpfs", dev + "/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
-    plan_.optionally().mount("mqueue", dev + "/mqueue", "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-    plan_.make_symlink("pts/ptmx", dev + "/ptmx");
-    plan_.make_symlink("/proc/self/fd", dev + "/fd");
-    plan_.make_symlink("/proc/self/fd/0", dev + "/stdin");
-    plan_.make_symlink("/proc/self/fd/1", dev + "/stdout");
-    plan_.make_symlink("/proc/self/fd/2", dev + "/stderr");
   }
 
   void mount_private() {
-    plan_.mount("tmpfs", root_ + "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755");
-    plan_.mount("tmpfs", root_ + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+    os::mount_run_and_tmp(plan_, root_);
     // Below /run and /tmp nothing of the machine is seen anyhow.
     if (in_.hidden.empty() || in_.hidden.starts_with("/run/") || in_.hidden.starts_with("/tmp/")) return;
     add_path(root_, in_.hidden);
-    plan_.mount("tmpfs", root_ + in_.hidden, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m");
+    os::mount_memory(plan_, root_ + in_.hidden, "mode=755,size=1m");
   }
 
   void add_bind(const BootBind& bind) {
@@ -112,7 +91,7 @@ class Boot {
       plan_.touch(target, 0644);
     }
     plan_.bind(bind.source, target);
-    if (bind.read_only) plan_.set_mount_attributes(target, kReadOnly, false);
+    if (bind.read_only) plan_.set_mount_attributes(target, MOUNT_ATTR_RDONLY, false);
   }
 
   void add_directory(const BootDirectory& directory) {

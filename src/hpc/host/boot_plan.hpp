@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "os/launch_plan.hpp"
+#include "os/new_root.hpp"
 
 namespace underway::host {
 
@@ -17,12 +18,6 @@ struct BootBind {
   std::string target;  ///< in the host, free of symbolic links
   bool directory = true;
   bool read_only = false;
-};
-
-struct BootNode {
-  std::string path;  ///< below /dev: "null", "net/tun"
-  mode_t type_and_mode = 0;
-  dev_t device = 0;
 };
 
 struct BootDirectory {
@@ -46,7 +41,7 @@ struct BootInput {
   std::optional<std::string> cgroup_v2;
   /// v2 forbids processes in a group that has groups with controllers: pid 1 goes here once the namespace is made.
   std::string cgroup_leaf;
-  std::vector<BootNode> devices;
+  std::vector<os::DeviceNode> devices;
   /// A directory of the machine that the host must not see.
   std::string hidden;
   std::vector<BootBind> binds;

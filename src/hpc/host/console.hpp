@@ -8,7 +8,8 @@
 namespace underway::host {
 
 /// The agent's last line; of an error its first line and its reason. What `underway-init` says counts only when the
-/// agent said nothing: that it starts the agent again is no reason. Empty when nobody said anything.
+/// agent said nothing: the last line of an agent that cannot listen at its port is always followed by init's "starting
+/// it again", which tells nobody why. Empty when nobody said anything.
 std::string last_words(std::string_view console);
 
 /// The same for a console's file, of which only the end is read. Empty when there is none. Blocks: yes (disk).

@@ -20,6 +20,10 @@ bool has_addresses_of(const HostInfo& info, const model::Host& host) {
                     });
 }
 
+std::string cannot_make(const std::string& cluster, const std::string& host) {
+  return fmt::format("hosts: cannot make host {} of cluster {}", host, cluster);
+}
+
 }  // namespace
 
 Controller::Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor,
@@ -29,41 +33,49 @@ Controller::Controller(server::Server& server, Provider& provider, async::Pool& 
       pool_(pool),
       clock_(clock),
       options_(std::move(options)),
+      follower_(server.follow(what_hosts_follow())),
       tasks_(std::move(executor), "hosts") {}
 
 async::awaitable<void> Controller::start() {
   co_await adopt();
-  tasks_.spawn("controller", run());
+  server_.loops().start(tasks_, {.area = "hosts",
+                                 .name = "hosts",
+                                 .trouble = "hosts are not brought in line with their pools",
+                                 .wait = [this] { return follower_.wait_for_news(); },
+                                 .reconcile = [this] { return act(); },
+                                 .retry = async::RetryPolicy::up_to(options_.retry_after)});
 }
 
 async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
-async::awaitable<void> Controller::run() {
-  model::Revision seen = -1;  // nothing yet: looks at once
-  const std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
-                                             {tables::Topic::hosts, ""},
-                                             {tables::Topic::nodes, ""},
-                                             {tables::Topic::allocations, ""}};
-  while (true) {
-    // Once a second while a patience runs out by the clock, not by a change: a cluster's that is being taken down, or
-    // that for an agent to join.
-    const bool waits = !stopping_since_.empty() || !joining_.empty();
-    const auto deadline = waits ? async::deadline_in(std::chrono::seconds(1)) : async::kNever;
-    const auto* tables = co_await server_.changed_since(scopes, seen, deadline);
-    seen = tables->revision();
-    bool again = false;
-    try {
-      co_await act();
-    } catch (const Error& error) {
-      again = true;
-      log::error("hosts: cannot bring the hosts in line, trying again in {}: {}", human_duration(options_.retry_after),
-                 error.one_line());
-    }
-    if (again) {
-      co_await async::sleep_for(options_.retry_after);
-      seen = -1;
-    }
-  }
+server::FollowerOptions Controller::what_hosts_follow() const {
+  server::FollowerOptions out;
+  out.scopes = [](const tables::Tables&) {
+    return std::vector<tables::Scope>{{tables::Topic::clusters, ""},
+                                      {tables::Topic::hosts, ""},
+                                      {tables::Topic::nodes, ""},
+                                      {tables::Topic::allocations, ""}};
+  };
+  // Once a second while a patience runs out by the clock, not by a change: a cluster's that is being taken down, or
+  // that for an agent to join.
+  out.again = [this](const tables::Tables&) -> std::optional<Duration> {
+    if (stopping_since_.empty() && joining_.empty()) return std::nullopt;
+    return std::chrono::seconds(1);
+  };
+  return out;
+}
+
+/// Making a host is dear: the first pause is not the shortest.
+Duration Controller::failed(const std::string& what, std::string why) {
+  const auto policy = async::RetryPolicy::up_to(options_.retry_after, std::chrono::seconds(1));
+  return failing_.try_emplace(what, clock_, what, policy).first->second.failed(std::move(why));
+}
+
+void Controller::succeeded(const std::string& what) {
+  const auto it = failing_.find(what);
+  if (it == failing_.end()) return;
+  it->second.succeeded();
+  failing_.erase(it);
 }
 
 async::awaitable<void> Controller::adopt() {
@@ -105,9 +117,11 @@ bool Controller::may_empty(const tables::Tables& tables, const model::Cluster& c
 }
 
 async::awaitable<void> Controller::act() {
-  co_await server_.writer().submit([this](const tables::Tables& tables, const server::Context& context) {
-    return decide_hosts(tables, [&](const model::Cluster& cluster) { return may_empty(tables, cluster); }, context);
-  });
+  FollowPools pools;
+  pools.may_empty = [this](const tables::Tables& now, const model::Cluster& cluster) {
+    return may_empty(now, cluster);
+  };
+  co_await server_.apply(std::move(pools));
   std::vector<tables::Row<model::Host>> silent;
   std::vector<tables::Row<model::Host>> joining;
   const auto* tables = co_await server_.read();
@@ -168,9 +182,8 @@ async::awaitable<void> Controller::listen_to_joining_hosts(std::vector<tables::R
   };
   co_await async::on_pool(pool_, listen);
   for (const auto& [key, words] : said) {
-    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-      return decide_host_waits(tables, key.first, key.second, words);
-    });
+    HostWaits waits{key.first, key.second, words};
+    co_await server_.apply(std::move(waits));
   }
 }
 
@@ -228,25 +241,27 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
 
 async::awaitable<void> Controller::create_all(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
                                               std::vector<model::Host> due) {
+  const std::string what = fmt::format("hosts: cluster {} cannot be prepared", cluster.name);
   std::optional<std::string> failure;
+  Duration pause{0};
   try {
     co_await prepare(cluster, std::move(hosts));
+    succeeded(what);
   } catch (const Error& error) {
     failure = error.one_line();
-    log::error("hosts: cluster {} cannot be prepared, trying again in {}: {}", cluster.name,
-               human_duration(options_.retry_after), *failure);
+    pause = failed(what, *failure);
   }
   for (const auto& host : due) {
     if (failure)
-      tasks_.spawn("host " + host.name, try_again(host, *failure));
+      tasks_.spawn("host " + host.name, try_again(host, *failure, pause));
     else
       tasks_.spawn("making host " + host.name, create(cluster, host));
   }
 }
 
-async::awaitable<void> Controller::try_again(model::Host host, std::string why) {
+async::awaitable<void> Controller::try_again(model::Host host, std::string why, Duration pause) {
   co_await record(host.cluster, host.name, model::HostStatus::failed, why);
-  co_await async::sleep_for(options_.retry_after);
+  co_await async::sleep_for(pause);
   busy_.erase({host.cluster, host.name});
   co_await record(host.cluster, host.name, model::HostStatus::pending, why);
   co_await revisit(host.cluster, host.name);
@@ -254,15 +269,16 @@ async::awaitable<void> Controller::try_again(model::Host host, std::string why) 
 
 async::awaitable<void> Controller::create(model::Cluster cluster, model::Host host) {
   const HostKey key{host.cluster, host.name};
-  model::HostStatus status = model::HostStatus::running;
-  std::string description;
+  const std::string what = cannot_make(host.cluster, host.name);
+  std::optional<std::string> failure;
+  Duration pause{0};
   std::string token;
   auto work = [&] { provider_.create(complete_spec(cluster, host, token)); };
   const auto known = unknown_.find(key);
   if (known != unknown_.end() && has_addresses_of(known->second, host)) {
     log::info("hosts: '{}' of cluster '{}' runs already", host.name, host.cluster);
     unknown_.erase(known);
-    co_await record(host.cluster, host.name, status, description);
+    co_await record(host.cluster, host.name, model::HostStatus::running, "");
     busy_.erase(key);
     co_await revisit(host.cluster, host.name);
     co_return;
@@ -275,35 +291,34 @@ async::awaitable<void> Controller::create(model::Cluster cluster, model::Host ho
     }
     if (options_.join_token) token = co_await options_.join_token(cluster.name, host.name, host.pool);
     co_await async::on_pool(pool_, work);
+    succeeded(what);
   } catch (const Error& error) {
-    status = model::HostStatus::failed;
-    description = error.one_line();
-    log::error("hosts: cannot make host {}, trying again in {}: {}", host.name, human_duration(options_.retry_after),
-               description);
+    failure = error.one_line();
+    pause = failed(what, *failure);
   }
-  if (status == model::HostStatus::failed) {
-    co_await try_again(std::move(host), std::move(description));
+  if (failure) {
+    co_await try_again(std::move(host), std::move(*failure), pause);
     co_return;
   }
-  co_await record(host.cluster, host.name, status, description);
+  co_await record(host.cluster, host.name, model::HostStatus::running, "");
   busy_.erase(key);
   co_await revisit(host.cluster, host.name);
 }
 
 async::awaitable<void> Controller::destroy(std::string cluster, std::string name) {
   auto work = [&] { return provider_.destroy(cluster, name); };
-  bool gone = true;
+  const std::string what = fmt::format("hosts: cannot remove host {} of cluster {}", name, cluster);
+  Duration pause{0};
   try {
     co_await async::on_pool(pool_, work);
-    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
-      return decide_host_gone(tables, cluster, name, context);
-    });
+    HostGone forgotten{cluster, name};
+    co_await server_.apply(std::move(forgotten));
+    succeeded(what);
+    failing_.erase(cannot_make(cluster, name));
   } catch (const Error& error) {
-    gone = false;
-    log::error("hosts: cannot remove host {}, trying again in {}: {}", name, human_duration(options_.retry_after),
-               error.one_line());
+    pause = failed(what, error.one_line());
   }
-  if (!gone) co_await async::sleep_for(options_.retry_after);
+  if (pause > Duration{0}) co_await async::sleep_for(pause);
   busy_.erase({cluster, name});
   co_await revisit(std::move(cluster), std::move(name));
 }
@@ -312,41 +327,24 @@ async::awaitable<void> Controller::remove_cluster(std::string name) {
   auto work = [&] { return provider_.remove_cluster(name); };
   co_await async::on_pool(pool_, work);
   stopping_since_.erase(name);
-  co_await server_.writer().submit(
-      [&](const tables::Tables& tables, const server::Context&) { return decide_cluster_gone(tables, name); });
+  ClusterGone forgotten{std::move(name)};
+  co_await server_.apply(std::move(forgotten));
 }
 
 async::awaitable<void> Controller::lose(std::string cluster, std::string name, std::string reason) {
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
-    return decide_host_lost(tables, cluster, name, reason, context);
-  });
+  HostLost lost{std::move(cluster), std::move(name), std::move(reason)};
+  co_await server_.apply(std::move(lost));
 }
 
 async::awaitable<void> Controller::revisit(std::string cluster, std::string name) {
-  // A host that is to go was passed over while it was busy: putting its row again makes the loop look once more.
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_host(cluster, name);
-    if (current && current->status == model::HostStatus::stopping)
-      decision.changes.push_back(tables::PutHost{*current});
-    return decision;
-  });
+  RevisitHost again{std::move(cluster), std::move(name)};
+  co_await server_.apply(std::move(again));
 }
 
 async::awaitable<void> Controller::record(std::string cluster, std::string name, model::HostStatus status,
                                           std::string description) {
-  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_host(cluster, name);
-    // A host that was asked to go meanwhile keeps that wish.
-    if (!current || (current->status == model::HostStatus::stopping && status != model::HostStatus::stopping))
-      return decision;
-    model::Host host = *current;
-    host.status = status;
-    host.status_description = description;
-    decision.changes.push_back(tables::PutHost{std::move(host)});
-    return decision;
-  });
+  RecordHost known{std::move(cluster), std::move(name), status, std::move(description)};
+  co_await server_.apply(std::move(known));
 }
 
 }  // namespace underway::host

@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "host/console.hpp"
-#include "host/detail/ground.hpp"
+#include "host/detail/cluster_setup.hpp"
 #include "host/detail/groups.hpp"
 #include "host/detail/launcher.hpp"
 #include "host/detail/machine.hpp"
@@ -49,10 +49,11 @@ std::string find_init_program() {
 
 class LocalProvider::Impl {
  public:
-  Impl(LocalOptions options, os::Ledger& ledger)
+  Impl(LocalOptions options, os::Ledger& ledger, const Clock& clock)
       : options_(std::move(options)),
         layout_{std::filesystem::weakly_canonical(options_.state_dir).string()},
-        ledger_(ledger) {
+        ledger_(ledger),
+        clock_(clock) {
     if (options_.init_program.empty()) options_.init_program = find_init_program();
     register_undo(ledger_);
   }
@@ -79,8 +80,8 @@ class LocalProvider::Impl {
       refuse(fmt::format("cluster '{}' cannot be prepared", cluster.name), found);
     }
     refuse_another_owner(cluster.name);
-    const std::scoped_lock one_at_a_time(ground_);
-    lay_ground(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
+    const std::scoped_lock one_at_a_time(setup_);
+    prepare_cluster(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
     {
       const std::scoped_lock lock(mutex_);
       clusters_.insert_or_assign(cluster.name, cluster);
@@ -215,7 +216,7 @@ class LocalProvider::Impl {
                   .addresses = host.addresses,
                   .status = model::HostStatus::running,
                   .init = launch.init(),
-                  .created_at = unix_nanos(SystemClock().now()),
+                  .created_at = unix_nanos(clock_.now()),
                   .console = layout_.console(host.cluster, host.name)};
     step(label + "record");
     os::write_file(layout_.record(host.cluster, host.name), encode_record(info), 0600, {}, os::Durability::cached);
@@ -265,7 +266,7 @@ class LocalProvider::Impl {
     os::remove_tree(root);
     // Of a host that never came up nobody misses a disk.
     if (os::exists(record))
-      layout_.trash().put(layout_.disks(cluster, name), fmt::format("host-{}-{}", cluster, name), SystemClock().now());
+      layout_.trash().put(layout_.disks(cluster, name), fmt::format("host-{}-{}", cluster, name), clock_.now());
     else
       os::remove_tree(layout_.disks(cluster, name));
     ::unlink(layout_.console(cluster, name).c_str());
@@ -303,8 +304,8 @@ class LocalProvider::Impl {
     existed = existed || !names.empty();
     for (const auto& name : names) unplug_and_kill(cluster, name);  // all at once: they die side by side
     remove_side_by_side(cluster, names, failures);
-    const std::scoped_lock one_at_a_time(ground_);
-    auto rest = clear_ground(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
+    const std::scoped_lock one_at_a_time(setup_);
+    auto rest = tear_down_cluster(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
     failures.insert(failures.end(), rest.begin(), rest.end());
     return {existed, std::move(failures)};
   }
@@ -354,15 +355,16 @@ class LocalProvider::Impl {
   LocalOptions options_;
   Layout layout_;
   os::Ledger& ledger_;
-  std::mutex ground_;
+  const Clock& clock_;
+  std::mutex setup_;
   std::mutex mutex_;  ///< of the members below, and of the hosts file
   std::map<std::string, ClusterSpec> clusters_;
   std::map<std::string, HostAddresses> announced_;
   std::map<std::string, std::mutex> host_locks_;
 };
 
-LocalProvider::LocalProvider(LocalOptions options, os::Ledger& ledger)
-    : impl_(std::make_unique<Impl>(std::move(options), ledger)) {}
+LocalProvider::LocalProvider(LocalOptions options, os::Ledger& ledger, const Clock& clock)
+    : impl_(std::make_unique<Impl>(std::move(options), ledger, clock)) {}
 LocalProvider::~LocalProvider() = default;
 
 void LocalProvider::prepare(const ClusterSpec& cluster) { impl_->prepare(cluster); }

@@ -30,8 +30,8 @@ struct LocalOptions {
 
 class LocalProvider final : public Provider {
  public:
-  /// `ledger` outlives the provider. Errors: not_found when there is no init program.
-  LocalProvider(LocalOptions options, os::Ledger& ledger);
+  /// `ledger` and `clock` outlive the provider. Errors: not_found when there is no init program.
+  LocalProvider(LocalOptions options, os::Ledger& ledger, const Clock& clock);
   ~LocalProvider() override;
 
   void prepare(const ClusterSpec& cluster) override;

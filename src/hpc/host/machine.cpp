@@ -100,11 +100,11 @@ std::vector<BootBind> binds_of(const Layout& layout, const ClusterSpec& cluster,
 
 }  // namespace
 
-std::vector<BootNode> find_devices() {
+std::vector<os::DeviceNode> find_devices() {
   std::vector<std::string> names = {"null", "zero", "full", "random",  "urandom",
                                     "tty",  "fuse", "kvm",  "net/tun", "loop-control"};
   for (int n = 0; n < 8; ++n) names.push_back(fmt::format("loop{}", n));
-  std::vector<BootNode> devices;
+  std::vector<os::DeviceNode> devices;
   for (const auto& name : names) {
     struct stat status{};
     if (::stat(("/dev/" + name).c_str(), &status) != 0) continue;

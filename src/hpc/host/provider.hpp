@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// What a provider of hosts does. A host becomes a node of the cluster when the agent in it joins; until then and
-/// after, the provider alone knows it. Everything here is idempotent: what half exists is first taken away.
+/// What a provider of hosts does. A host becomes a node of the cluster when the agent in it joins; of a host whose
+/// agent never does, the provider alone can say anything. Each may be done twice: a `create` that was killed half way
+/// is asked for again, and takes away what half exists first.
 
 #include <cstdint>
 #include <map>

@@ -86,12 +86,11 @@ bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster) {
   return true;
 }
 
-server::Decision<server::Nothing> decide_hosts(const tables::Tables& tables,
-                                               const std::function<bool(const model::Cluster&)>& may_empty,
-                                               const server::Context& context) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const FollowPools& request,
+                                         const server::Context& context) {
   server::Decision<server::Nothing> decision;
   for (const auto& cluster : tables.clusters()) {
-    if (cluster->stop && !may_empty(*cluster)) continue;
+    if (cluster->stop && !request.may_empty(tables, *cluster)) continue;
     const auto existing = tables.hosts(cluster->name);
     auto changes = compare(*cluster, existing);
     for (auto& host : changes.added) {
@@ -131,17 +130,18 @@ void forget_node(std::vector<server::Change>& changes, const tables::Tables& tab
 
 }  // namespace
 
-server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
-                                                   const std::string& name, const server::Context& context) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostGone& request,
+                                         const server::Context& context) {
+  const auto& [cluster, name] = request;
   server::Decision<server::Nothing> decision;
   forget_node(decision.changes, tables, cluster, name, context);
   decision.changes.push_back(tables::DeleteHost{cluster + "/" + name});
   return decision;
 }
 
-server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables, const std::string& cluster,
-                                                   const std::string& name, const std::string& reason,
-                                                   const server::Context& context) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostLost& request,
+                                         const server::Context& context) {
+  const auto& [cluster, name, reason] = request;
   server::Decision<server::Nothing> decision;
   const auto current = tables.find_host(cluster, name);
   if (!current || current->status == model::HostStatus::stopping) return decision;
@@ -154,8 +154,9 @@ server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables,
   return decision;
 }
 
-server::Decision<server::Nothing> decide_host_waits(const tables::Tables& tables, const std::string& cluster,
-                                                    const std::string& name, const std::string& words) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostWaits& request,
+                                         const server::Context&) {
+  const auto& [cluster, name, words] = request;
   server::Decision<server::Nothing> decision;
   const auto current = tables.find_host(cluster, name);
   if (!current || current->status != model::HostStatus::running || !current->node_id.empty()) return decision;
@@ -167,7 +168,31 @@ server::Decision<server::Nothing> decide_host_waits(const tables::Tables& tables
   return decision;
 }
 
-server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name) {
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RecordHost& request,
+                                         const server::Context&) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_host(request.cluster, request.name);
+  // A host that was asked to go meanwhile keeps that wish.
+  if (!current || (current->status == model::HostStatus::stopping && request.status != model::HostStatus::stopping))
+    return decision;
+  model::Host host = *current;
+  host.status = request.status;
+  host.status_description = request.description;
+  decision.changes.push_back(tables::PutHost{std::move(host)});
+  return decision;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RevisitHost& request,
+                                         const server::Context&) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_host(request.cluster, request.name);
+  if (current && current->status == model::HostStatus::stopping) decision.changes.push_back(tables::PutHost{*current});
+  return decision;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ClusterGone& request,
+                                         const server::Context&) {
+  const auto& name = request.name;
   server::Decision<server::Nothing> decision;
   for (const auto& job : tables.jobs()) {
     if (job->cluster != name) continue;

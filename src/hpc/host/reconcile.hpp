@@ -3,7 +3,7 @@
 /// From the pools of a cluster to the hosts there shall be. Pure: the controller carries it out, `plan` shows it.
 
 #include "host/provider.hpp"
-#include "server/decision.hpp"
+#include "server/request.hpp"
 
 namespace underway::host {
 
@@ -17,29 +17,59 @@ struct HostChanges {
 HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing);
 
 /// The host records of all clusters made to follow their pools. A cluster that is being taken down keeps its hosts
-/// while `may_empty(cluster)` is false: its jobs are still stopping.
-server::Decision<server::Nothing> decide_hosts(const tables::Tables& tables,
-                                               const std::function<bool(const model::Cluster&)>& may_empty,
-                                               const server::Context& context);
+/// while `may_empty` is false: its jobs are still stopping.
+struct FollowPools {
+  std::function<bool(const tables::Tables&, const model::Cluster&)> may_empty;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const FollowPools& request,
+                                         const server::Context& context);
 
 /// Whether no allocation of the cluster's jobs runs any more.
 bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster);
 
 /// Forgets a host that is gone, its node and what ran there.
-server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
-                                                   const std::string& name, const server::Context& context);
+struct HostGone {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostGone& request,
+                                         const server::Context& context);
 
 /// A host is gone though it is wanted: the node that it was is forgotten with what ran there, and it is made again.
-server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables, const std::string& cluster,
-                                                   const std::string& name, const std::string& reason,
-                                                   const server::Context& context);
+struct HostLost {
+  std::string cluster, name, reason;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostLost& request,
+                                         const server::Context& context);
 
 /// A host runs, but its agent has not joined: `words` are the last that it said.
-server::Decision<server::Nothing> decide_host_waits(const tables::Tables& tables, const std::string& cluster,
-                                                    const std::string& name, const std::string& words);
+struct HostWaits {
+  std::string cluster, name, words;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostWaits& request,
+                                         const server::Context& context);
+
+/// How a host stands, as its provider has it.
+struct RecordHost {
+  std::string cluster, name;
+  model::HostStatus status = model::HostStatus::pending;
+  std::string description;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RecordHost& request,
+                                         const server::Context& context);
+
+/// A host that is to go was passed over while it was busy: putting its row again makes the controller look once more.
+struct RevisitHost {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const RevisitHost& request,
+                                         const server::Context& context);
 
 /// Forgets a cluster that has no hosts any more, and its jobs.
-server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name);
+struct ClusterGone {
+  std::string name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ClusterGone& request,
+                                         const server::Context& context);
 
 ClusterSpec cluster_spec(const model::Cluster& cluster);
 /// `host` as the provider is to make it; without agent.

@@ -26,23 +26,23 @@ std::string month_after(const std::string& month) {
 
 }  // namespace
 
-void keep(const tables::Tables& tables, std::vector<tables::Change>& changes, Entry entry) {
+void keep(const tables::Tables& tables, std::vector<tables::Change>& changes, ChangeEntry entry) {
   entry.number = last_number(tables) + 1;
   for (auto* text : {&entry.who, &entry.request_id, &entry.what, &entry.ns})
     *text = shortened(std::move(*text), kLongestText);
   changes.push_back(tables::PutSetting{kLast, entry.number});
   changes.push_back(tables::put_record(entry));
   if (entry.number > kMostEntries) {
-    const Entry oldest{.number = entry.number - kMostEntries};
-    changes.push_back(tables::delete_record<Entry>(tables::RecordOf<Entry>::name(oldest)));
+    const ChangeEntry oldest{.number = entry.number - kMostEntries};
+    changes.push_back(tables::delete_record<ChangeEntry>(tables::RecordOf<ChangeEntry>::name(oldest)));
   }
 }
 
-std::vector<Entry> entries_since(const tables::Tables& tables, TimePoint since, std::size_t limit) {
-  const auto rows = tables.rows<model::Record>(tables::record_key<Entry>(""));
-  std::vector<Entry> out;
+std::vector<ChangeEntry> entries_since(const tables::Tables& tables, TimePoint since, std::size_t limit) {
+  const auto rows = tables.rows<model::Record>(tables::record_key<ChangeEntry>(""));
+  std::vector<ChangeEntry> out;
   for (auto it = rows.rbegin(); it != rows.rend() && out.size() < limit; ++it) {
-    auto entry = tables::decode_record<Entry>(**it);
+    auto entry = tables::decode_record<ChangeEntry>(**it);
     // Clocks are set: one that seems older does not hide what was made before it.
     if (entry.at >= unix_nanos(since)) out.push_back(std::move(entry));
   }
@@ -67,7 +67,7 @@ void add(Tally& tally, Impact impact) {
   }
 }
 
-Tally tally_of(const std::vector<Entry>& entries) {
+Tally tally_of(const std::vector<ChangeEntry>& entries) {
   Tally tally;
   for (const auto& entry : entries) add(tally, entry.impact);
   return tally;
@@ -80,31 +80,13 @@ std::string sentence(const Tally& tally) {
                      tally.outage);
 }
 
-std::map<std::string, Tally> by_month(const std::vector<Entry>& entries) {
+std::map<std::string, Tally> by_month(const std::vector<ChangeEntry>& entries) {
   std::map<std::string, Tally> months;
   for (const auto& entry : entries) add(months[month_of(entry.at)], entry.impact);
   if (months.empty()) return months;
   const std::string last = months.rbegin()->first;
   for (std::string month = months.begin()->first; month < last; month = month_after(month)) months.try_emplace(month);
   return months;
-}
-
-const describe::Structure& description(describe::Tag<Entry>) {
-  static const describe::Structure s =
-      describe::Builder<Entry>("change entry", "A change that was made, and what those who use the cluster noticed.")
-          .wire<&Entry::number>("Number", "1, 2, … in the order in which changes were made; none is given out twice.")
-          .wire<&Entry::at>("Time", "When it was made, by the server's clock.")
-          .time()
-          .wire<&Entry::who>("Who", "Name of the token that made it, or its accessor where it has no name.")
-          .wire<&Entry::request_id>("RequestID",
-                                    "Of the request that made it, as in the audit log; empty: there is none.")
-          .wire<&Entry::what>("What", "What was asked for, for people: \"apply cluster 'demo'\".")
-          .wire<&Entry::ns>("Namespace", "Namespace that it concerns; empty: it is of no single one.")
-          .wire<&Entry::impact>("Class", "The worst that it does: none, brief, drain or outage.")
-          .wire<&Entry::why>("Why", "What it does of that class, in one line; of many the first few.")
-          .wire<&Entry::create_index>("CreateIndex", "Revision of the store that has both the change and this entry.")
-          .done();
-  return s;
 }
 
 const describe::Structure& description(describe::Tag<Tally>) {

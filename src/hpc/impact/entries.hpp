@@ -13,26 +13,16 @@
 
 namespace underway::impact {
 
+using model::ChangeEntry;
+
 /// At most 2 KiB each: some ten years of a busy site, or 20 MiB.
 constexpr std::int64_t kMostEntries = 10'000;
 
-struct Entry {
-  std::int64_t number = 0;  ///< 1, 2, … as they were made; never given out twice
-  std::int64_t at = 0;      ///< ns since the epoch, by the server's clock
-  std::string who;          ///< name of the token, else its accessor: "root@unix"
-  std::string request_id;   ///< as in the audit log; empty: there is none
-  std::string what;         ///< "apply cluster 'demo'"
-  std::string ns;           ///< whose, where it is a namespace's; else empty
-  Impact impact = Impact::none;
-  std::string why;
-  model::Revision create_index = 0;
-};
-
 /// Adds the entry, with its number, to `changes`, and takes the oldest away when there are kMostEntries. Texts are cut.
-void keep(const tables::Tables& tables, std::vector<tables::Change>& changes, Entry entry);
+void keep(const tables::Tables& tables, std::vector<tables::Change>& changes, ChangeEntry entry);
 
 /// Those that are not older than `since`, oldest first; of them at most `limit`, the newest.
-std::vector<Entry> entries_since(const tables::Tables& tables, TimePoint since, std::size_t limit);
+std::vector<ChangeEntry> entries_since(const tables::Tables& tables, TimePoint since, std::size_t limit);
 
 /// How many there are of each class.
 struct Tally {
@@ -45,13 +35,12 @@ struct Tally {
 };
 
 void add(Tally& tally, Impact impact);
-Tally tally_of(const std::vector<Entry>& entries);
+Tally tally_of(const std::vector<ChangeEntry>& entries);
 /// "41 changes: 32 no-impact (12 brief), 6 drain, 3 outage".
 std::string sentence(const Tally& tally);
 /// By month in UTC, "2026-11", oldest first; a month without changes between two others is there, too.
-std::map<std::string, Tally> by_month(const std::vector<Entry>& entries);
+std::map<std::string, Tally> by_month(const std::vector<ChangeEntry>& entries);
 
-const describe::Structure& description(describe::Tag<Entry>);
 const describe::Structure& description(describe::Tag<Tally>);
 
 }  // namespace underway::impact
@@ -59,10 +48,10 @@ const describe::Structure& description(describe::Tag<Tally>);
 namespace underway::tables {
 
 template <>
-struct RecordOf<impact::Entry> {
+struct RecordOf<model::ChangeEntry> {
   static constexpr std::string_view kind = "change";
   /// In the order of numbers.
-  static std::string name(const impact::Entry& entry) { return fmt::format("{:012}", entry.number); }
+  static std::string name(const model::ChangeEntry& entry) { return fmt::format("{:012}", entry.number); }
 };
 
 }  // namespace underway::tables

@@ -46,20 +46,4 @@ std::string sentence(const Judgement& judgement) {
   return fmt::format("{}: {}", describe::spell(judgement.impact), judgement.why);
 }
 
-const describe::Enumeration& description(describe::Tag<Impact>) {
-  static const describe::Enumeration e = describe::enumeration<Impact>("impact");
-  return e;
-}
-
-const describe::Structure& description(describe::Tag<Judgement>) {
-  static const describe::Structure s =
-      describe::Builder<Judgement>("judgement", "What a change does to those who use it.")
-          .wire<&Judgement::impact>(
-              "Class",
-              "none, brief (a service is away for seconds), drain or outage: the worst of all that the change does.")
-          .wire<&Judgement::why>("Why", "What it does of that class, in one line; of many the first three.")
-          .done();
-  return s;
-}
-
 }  // namespace underway::impact

@@ -5,23 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "model/impact.hpp"
 
 namespace underway::impact {
 
-/// In order of what is noticed. `brief` is finer than the three that are counted (no-impact, drain, outage): a service
-/// is away for seconds and its clients ask again; no work ends, so it needs no window, yet it is told.
-enum class Impact : std::uint8_t { none, brief, drain, outage };
+using model::Impact;
+using model::Judgement;
 
 /// What one part of a change does: "job 'mail' is replaced, and away until the new one runs".
 struct Finding {
   Impact impact = Impact::none;
   std::string text;
-};
-
-struct Judgement {
-  Impact impact = Impact::none;
-  std::string why;  ///< the findings of that class, in one line
 };
 
 /// The worst of what was found. Findings of that class are told, the first few of them in full.
@@ -35,8 +29,5 @@ std::string shortened(std::string text, std::size_t most);
 
 /// "1 file", "3 files".
 std::string counted(std::size_t number, std::string_view what);
-
-const describe::Enumeration& description(describe::Tag<Impact>);
-const describe::Structure& description(describe::Tag<Judgement>);
 
 }  // namespace underway::impact

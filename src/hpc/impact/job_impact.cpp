@@ -2,6 +2,7 @@
 
 #include "impact/detail/parts.hpp"
 #include "model/capsule/capsule_name.hpp"
+#include "scheduler/reconcile/update.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/job/job_decisions.hpp"
 

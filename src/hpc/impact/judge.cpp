@@ -4,19 +4,19 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "files/masters/build.hpp"
 #include "impact/detail/parts.hpp"
-#include "move/capsules.hpp"
-#include "provision/sync_build.hpp"
+#include "ownership/capsules.hpp"
 
 namespace underway::impact {
 
 namespace {
 
 using model::Capsule;
-using model::SyncFile;
+using model::FileDeclaration;
 
 /// What a file's replacement sets in motion where it is; empty: nothing.
-std::string stirred(const SyncFile& file) {
+std::string stirred(const FileDeclaration& file) {
   std::vector<std::string> out;
   for (const auto* hook : {file.before ? &*file.before : nullptr, file.after ? &*file.after : nullptr}) {
     if (hook != nullptr) out.push_back(fmt::format("`{}` runs", join(hook->command, " ")));
@@ -64,13 +64,15 @@ class Judge {
     const auto& record = change.row;
     if (record.kind == tables::RecordOf<Capsule>::kind)
       look_at_capsule(tables::find_record<Capsule>(view_.tables, record.name), tables::decode_record<Capsule>(record));
-    if (record.kind == tables::RecordOf<SyncFile>::kind)
-      look_at_file(tables::find_record<SyncFile>(view_.tables, record.name), tables::decode_record<SyncFile>(record));
+    if (record.kind == tables::RecordOf<FileDeclaration>::kind)
+      look_at_file(tables::find_record<FileDeclaration>(view_.tables, record.name),
+                   tables::decode_record<FileDeclaration>(record));
   }
   void look_at(const tables::DeleteRecord& change) {
     const auto row = view_.tables.find<model::Record>(change.key);
-    if (!row || row->kind != tables::RecordOf<SyncFile>::kind) return;
-    say(Impact::none, fmt::format("file {} is not synchronised any more", tables::decode_record<SyncFile>(*row).name));
+    if (!row || row->kind != tables::RecordOf<FileDeclaration>::kind) return;
+    say(Impact::none,
+        fmt::format("file {} is not synchronised any more", tables::decode_record<FileDeclaration>(*row).name));
   }
   /// Of everything else nobody notices anything.
   template <class Other>
@@ -123,7 +125,7 @@ class Judge {
     }
   }
 
-  void look_at_file(const std::optional<SyncFile>& before, const SyncFile& after) {
+  void look_at_file(const std::optional<FileDeclaration>& before, const FileDeclaration& after) {
     // A file that is declared anew has nobody yet who could have read it.
     const std::string stir = stirred(after);
     if (!before || stir.empty())
@@ -154,7 +156,7 @@ Finding disturbed(const model::Allocation& allocation, std::string_view how) {
 
 std::vector<Finding> findings_of(const View& view, const std::vector<server::Change>& changes) {
   Judge judge(view);
-  for (const auto& change : changes) std::visit([&](const auto& one) { judge.look_at(one); }, change);
+  for (const auto& change : changes) std::visit([&](const auto& alternative) { judge.look_at(alternative); }, change);
   return judge.take();
 }
 

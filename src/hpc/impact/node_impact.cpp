@@ -2,7 +2,7 @@
 
 #include "impact/detail/parts.hpp"
 #include "model/capsule/capsule_name.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 
 namespace underway::impact::detail {
 
@@ -34,7 +34,7 @@ std::optional<std::string> capsule_is_stuck(const View& view, const model::Capsu
 std::optional<std::string> is_stuck(const View& view, const AllocationRow& row, const model::TaskGroup& group,
                                     const model::Node& node) {
   if (model::capsule_task(group) != nullptr) {
-    if (const auto capsule = move::find_capsule(view.tables, *row->job, group))
+    if (const auto capsule = ownership::find_capsule(view.tables, *row->job, group))
       return capsule_is_stuck(view, *capsule, node);
   }
   std::optional<std::string> against;

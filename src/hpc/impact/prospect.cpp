@@ -7,6 +7,7 @@
 #include "impact/detail/parts.hpp"
 #include "model/capsule/capsule_name.hpp"
 #include "model/job/policy.hpp"
+#include "scheduler/reconcile/update.hpp"
 #include "scheduler/schedule.hpp"
 
 namespace underway::impact {
@@ -214,18 +215,6 @@ std::vector<Prospect> prospects_of(const tables::Tables& tables, const Job& prop
                       .look());
   }
   return out;
-}
-
-const describe::Structure& description(describe::Tag<Prospect>) {
-  static const describe::Structure s =
-      describe::Builder<Prospect>("prospect", "How a change reaches what runs, and what is true if it does not work.")
-          .wire<&Prospect::what>("What", "What is replaced, for people: a job, a group of one, or a capsule.")
-          .wire<&Prospect::rollout>(
-              "Rollout", "In which steps it is replaced, and whether it goes back by itself when one fails, in words.")
-          .wire<&Prospect::if_it_fails>(
-              "IfItFails", "What is away, and for how long at most, if the new version does not work; in words.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::impact

@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "slurm/beside.hpp"
+#include "slurm/commands.hpp"
 #include "slurm/hostlist.hpp"
 
 namespace underway::slurm {
@@ -14,21 +14,21 @@ DrainVerdict decide_slurm_drain(const model::Node& node, const std::vector<NodeS
   DrainVerdict verdict;
   const auto pick = [&](DrainStep step, auto matches) {
     verdict.step = step;
-    for (const auto& one : nodes) {
-      if (matches(one)) verdict.names.push_back(one.name);
+    for (const auto& state : nodes) {
+      if (matches(state)) verdict.names.push_back(state.name);
     }
     return !verdict.names.empty();
   };
   if (!node.drain) {
     // Ineligible: whoever keeps it so wants no Slurm jobs there either.
     if (node.eligibility != model::Eligibility::eligible) return {};
-    const auto ours = [](const NodeState& one) { return one.held() && one.reason.starts_with("underway"); };
+    const auto ours = [](const NodeState& state) { return state.held() && state.reason.starts_with("underway"); };
     if (!pick(DrainStep::hand_back, ours)) verdict.step = DrainStep::forget;
     return verdict;
   }
   if (node.slurm_drain->status == SlurmDrainStatus::drained) return {};
-  if (pick(DrainStep::tell, [](const NodeState& one) { return !one.held(); })) return verdict;
-  if (pick(DrainStep::wait, [](const NodeState& one) { return !one.empty(); })) return verdict;
+  if (pick(DrainStep::tell, [](const NodeState& state) { return !state.held(); })) return verdict;
+  if (pick(DrainStep::wait, [](const NodeState& state) { return !state.empty(); })) return verdict;
   verdict.step = DrainStep::release;
   return verdict;
 }
@@ -65,46 +65,63 @@ tables::Row<model::Allocation> controller_for(const tables::Tables& tables, cons
   return found;
 }
 
-DrainController::DrainController(server::Server& server, async::Executor executor, Options options)
-    : server_(server), options_(options), tasks_(std::move(executor), "drains of Slurm nodes") {}
+namespace {
 
-void DrainController::start() { tasks_.spawn("controller", run()); }
+/// Those that Slurm has to be asked about.
+std::vector<tables::Row<model::Node>> concerned(const tables::Tables& tables) {
+  std::vector<tables::Row<model::Node>> nodes;
+  for (const auto& node : tables.nodes()) {
+    if (node->slurm_drain) nodes.push_back(node);
+  }
+  const bool busy = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    return node->drain ? node->slurm_drain->status != SlurmDrainStatus::drained
+                       : node->eligibility == model::Eligibility::eligible;
+  });
+  if (!busy) nodes.clear();
+  return nodes;
+}
+
+server::FollowerOptions what_drains_follow(const DrainController::Options& options) {
+  server::FollowerOptions out;
+  out.scopes = [](const tables::Tables&) { return std::vector<tables::Scope>{{tables::Topic::nodes, ""}}; };
+  out.again = [poll = options.poll](const tables::Tables& tables) {
+    return concerned(tables).empty() ? std::nullopt : std::optional(poll);
+  };
+  // Changes of nodes come in bursts; Slurm need not be asked for each.
+  out.gather = std::min<Duration>(options.poll, std::chrono::milliseconds(500));
+  return out;
+}
+
+}  // namespace
+
+DrainController::DrainController(server::Server& server, async::Executor executor, Options options)
+    : server_(server),
+      options_(options),
+      follower_(server.follow(what_drains_follow(options))),
+      tasks_(std::move(executor), "drains of Slurm nodes") {}
+
+void DrainController::start() {
+  server_.loops().start(tasks_, {.area = "slurm",
+                                 .name = "drains of Slurm nodes",
+                                 .trouble = "drains of Slurm nodes do not go on",
+                                 .wait = [this] { return wait_for_drains(); },
+                                 .reconcile = [this] { return reconcile(); },
+                                 .retry = async::RetryPolicy::up_to(options_.poll),
+                                 .patience = std::chrono::minutes(10)});
+}
 
 async::awaitable<void> DrainController::stop() { co_await tasks_.stop(); }
 
-async::awaitable<void> DrainController::run() {
-  model::Revision seen = -1;  // nothing yet: looks at once
-  bool busy = false;
-  while (true) {
-    const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
-    std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};
-    const auto* tables = co_await server_.changed_since(std::move(scopes), seen, deadline);
-    seen = tables->revision();
-    Nodes nodes;
-    for (const auto& node : tables->nodes()) {
-      if (node->slurm_drain) nodes.push_back(node);
-    }
-    busy = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
-      return node->drain ? node->slurm_drain->status != SlurmDrainStatus::drained
-                         : node->eligibility == model::Eligibility::eligible;
-    });
-    if (!busy) continue;
-    std::optional<std::string> failure;
-    try {
-      co_await tend(std::move(nodes));
-    } catch (const Error& error) {
-      failure = error.one_line();
-    }
-    if (failure)
-      log::error("slurm: drains cannot go on, trying again in {}: {}", human_duration(options_.poll), *failure);
-    // Changes of nodes come in bursts; Slurm need not be asked for each.
-    co_await async::sleep_for(std::min<Duration>(options_.poll, std::chrono::milliseconds(500)));
-  }
+/// While no drain waits for Slurm there is nothing to gather: the first is looked after at once.
+async::awaitable<void> DrainController::wait_for_drains() {
+  co_await follower_.wait_for_news();
+  while (concerned(server_.writer().tables()).empty()) co_await follower_.wait_for_news();
 }
 
 /// Nodes of one cluster have one slurmctld: it is asked for all of them together.
-async::awaitable<void> DrainController::tend(Nodes nodes) {
+async::awaitable<void> DrainController::reconcile() {
   const auto* tables = co_await server_.read();
+  const Nodes nodes = concerned(*tables);
   std::map<std::string, std::pair<tables::Row<model::Allocation>, Nodes>> by_controller;
   for (const auto& node : nodes) {
     const auto controller = controller_for(*tables, *node);
@@ -118,7 +135,7 @@ async::awaitable<void> DrainController::tend(Nodes nodes) {
       failure = "no allocation with a task 'slurmctld' runs";
     } else {
       try {
-        co_await tend_with(entry.first, entry.second);
+        co_await reconcile_with(entry.first, entry.second);
       } catch (const Error& error) {
         failure = error.one_line();
       }
@@ -127,7 +144,7 @@ async::awaitable<void> DrainController::tend(Nodes nodes) {
   }
 }
 
-async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation> controller, Nodes nodes) {
+async::awaitable<void> DrainController::reconcile_with(tables::Row<model::Allocation> controller, Nodes nodes) {
   const auto list = nodes_command();
   std::map<std::string, std::vector<NodeState>> by_host;
   for (auto& state : parse_nodes(co_await command(controller, list)))
@@ -184,28 +201,41 @@ async::awaitable<std::string> DrainController::command(tables::Row<model::Alloca
   auto place = find_slurmctld(controller);
   if (!place) throw Error(Code::unavailable, fmt::format("`{}` has no slurmctld to ask", what));
   co_return co_await async::within(options_.patience, "`" + what + "`",
-                                   run_beside(server_, std::move(*place), std::move(words)));
+                                   run_in_task(server_, std::move(*place), std::move(words)));
 }
+
+namespace {
+
+/// How far Slurm is with the drain of a node; no status: it is over.
+struct NoteSlurmDrain {
+  std::string node_id;
+  std::optional<SlurmDrainStatus> status;
+  std::string description;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteSlurmDrain& request,
+                                         const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_node(request.node_id);
+  if (!current || !current->slurm_drain) return decision;
+  // A new drain that began meanwhile has its own say.
+  if (!request.status && current->drain) return decision;
+  model::Node node = *current;
+  if (request.status)
+    node.slurm_drain = {*request.status, request.description, unix_nanos(context.now)};
+  else
+    node.slurm_drain.reset();
+  const bool same = request.status && current->slurm_drain->status == *request.status &&
+                    current->slurm_drain->description == request.description;
+  if (!same) decision.changes.push_back(tables::PutNode{std::move(node)});
+  return decision;
+}
+
+}  // namespace
 
 async::awaitable<void> DrainController::record(std::string node_id, std::optional<SlurmDrainStatus> status,
                                                std::string description) {
-  auto decide = [node_id, status, description](const tables::Tables& tables, const server::Context& context) {
-    server::Decision<server::Nothing> decision;
-    const auto current = tables.find_node(node_id);
-    if (!current || !current->slurm_drain) return decision;
-    // A new drain that began meanwhile has its own say.
-    if (!status && current->drain) return decision;
-    model::Node node = *current;
-    if (status)
-      node.slurm_drain = {*status, description, unix_nanos(context.now)};
-    else
-      node.slurm_drain.reset();
-    const bool same =
-        status && current->slurm_drain->status == *status && current->slurm_drain->description == description;
-    if (!same) decision.changes.push_back(tables::PutNode{std::move(node)});
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteSlurmDrain note{std::move(node_id), status, std::move(description)};
+  co_await server_.apply(std::move(note));
 }
 
 async::awaitable<void> DrainController::record_failure(Nodes nodes, std::string why) {

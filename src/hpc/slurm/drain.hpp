@@ -53,9 +53,9 @@ class DrainController {
 
  private:
   using Nodes = std::vector<tables::Row<model::Node>>;
-  async::awaitable<void> run();
-  async::awaitable<void> tend(Nodes nodes);
-  async::awaitable<void> tend_with(tables::Row<model::Allocation> controller, Nodes nodes);
+  async::awaitable<void> wait_for_drains();
+  async::awaitable<void> reconcile();
+  async::awaitable<void> reconcile_with(tables::Row<model::Allocation> controller, Nodes nodes);
   async::awaitable<std::string> command(tables::Row<model::Allocation> controller, std::vector<std::string> words);
   /// Writes down how far it is; nothing: it is over.
   async::awaitable<void> record(std::string node_id, std::optional<model::SlurmDrainStatus> status,
@@ -64,6 +64,7 @@ class DrainController {
 
   server::Server& server_;
   Options options_;
+  server::Follower follower_;
   async::TaskGroup tasks_;
 };
 

@@ -123,16 +123,16 @@ model::StringMap InstalledSlurmd::attributes() {
 
 std::optional<Version> version_at(const model::Node& node, const std::string& path) {
   if (const auto several = node.attributes.find(kVersions); several != node.attributes.end()) {
-    for (const auto& one : split(several->second, ',')) {
-      const auto words = trim(one);
+    for (const auto& entry : split(several->second, ',')) {
+      const auto words = trim(entry);
       const auto blank = words.rfind(' ');
       if (blank != std::string_view::npos && words.substr(0, blank) == path) return find_version(words.substr(blank));
     }
     return std::nullopt;
   }
-  const auto one = node.attributes.find(kInstalled);
+  const auto only = node.attributes.find(kInstalled);
   const bool there = std::ranges::find(kPlaces, path) != std::end(kPlaces);
-  return there && one != node.attributes.end() ? find_version(one->second) : std::nullopt;
+  return there && only != node.attributes.end() ? find_version(only->second) : std::nullopt;
 }
 
 NodeVersions versions_of(const model::Node& node) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "slurm/hostlist.hpp"
@@ -12,46 +11,10 @@
 namespace underway::slurm {
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool is_one_of(std::string_view state, std::initializer_list<std::string_view> states) {
-  return std::ranges::find(states, state) != states.end();
-}
-
-/// It holds its nodes now. A signal that is on its way to a job gives it a state of its own, as long as a node does not
-/// answer. Source: squeue(1), JOB STATE CODES, of 20.11 to 24.11.
-bool holds_nodes(std::string_view state) {
-  return is_one_of(state, {"RUNNING", "SUSPENDED", "SIGNALING", "STOPPED", "RESIZING"});
-}
-/// It will be started, again.
-bool will_start(std::string_view state) {
-  return is_one_of(state, {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"});
-}
-/// Its end is under way: steps may be there or not.
-bool is_ending(std::string_view state) { return is_one_of(state, {"COMPLETING", "CONFIGURING", "STAGE_OUT"}); }
-
-/// Of a task of an array that has begun, "17_2"; not of those that wait together, "17_[3-9%2]", which are meant by the
-/// array's number.
-bool is_array_task(std::string_view name) {
-  const auto bar = name.find('_');
-  return bar != std::string_view::npos && is_number(name.substr(0, bar)) && is_number(name.substr(bar + 1));
-}
-
-/// "17_[3-9%2]" as scancel takes it, "17_[3-9]"; one of them alone as "17_3".
-std::string waiting_tasks(std::string_view name) {
-  const auto open = name.find("_[");
-  if (open == std::string_view::npos) return "";
-  const auto tasks = name.substr(open + 2, name.find_first_of("%]", open) - open - 2);
-  const auto array = std::string(name.substr(0, open));
-  return is_number(tasks) ? array + "_" + std::string(tasks) : array + "_[" + std::string(tasks) + "]";
-}
-
-bool wait_together(const Belief& job) { return job.waiting.find('[') != std::string::npos; }
+bool wait_together(const SlurmJob& job) { return job.waiting.find('[') != std::string::npos; }
 
 /// What cancels it for people, and no task that runs.
-std::string cancel_of(const Belief& job) {
+std::string cancel_of(const SlurmJob& job) {
   const auto& name = job.waiting.empty() ? job.name : job.waiting;
   if (name.find("...") != std::string::npos)  // squeue prints no more than 64 characters of them
     return fmt::format("`scancel` with the names of its tasks that have run (not {}: that ends them all)", job.id);
@@ -61,74 +24,11 @@ std::string cancel_of(const Belief& job) {
 
 }  // namespace
 
-/// To 20.11 `all` are not all: a job that a signal is on its way to has to be asked for.
-std::vector<std::string> beliefs_command() {
-  constexpr const char* kScript = R"(squeue -h -t SIGNALING -o "$1" && squeue -h -t all -o "$1")";
-  return {"env", "SLURM_TIME_FORMAT=%s", "/bin/sh", "-c", kScript, "sh", "%A|%T|%u|%N|%r|%i|%S|%V"};
-}
-
-std::vector<std::string> steps_command() { return {"squeue", "-s", "-h", "-o", "%i"}; }
-
-std::vector<Belief> parse_beliefs(std::string_view text) {
-  std::vector<Belief> out;
-  std::map<std::string, std::size_t> known;  // what is printed again is newer
-  for (const auto& line : split(text, '\n')) {
-    const auto fields = split(trim(line), '|');
-    if (fields.size() < 6 || fields.size() > 8 || !is_number(fields[0])) continue;
-    Belief belief{std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), {}};
-    if (is_array_task(fields[5])) belief.name = fields[5];
-    belief.is_array = std::string_view(fields[5]).starts_with(belief.id + "_");
-    belief.waiting = waiting_tasks(fields[5]);
-    belief.held = fields[4].starts_with("JobHeld");
-    if (fields.size() > 6 && is_number(fields[6])) belief.start = leading_number_or<std::int64_t>(fields[6], 0);
-    if (fields.size() > 7 && is_number(fields[7])) belief.submitted = leading_number_or<std::int64_t>(fields[7], 0);
-    try {
-      if (!fields[3].empty()) belief.nodes = unfold_hosts(std::string(fields[3]));
-    } catch (const Error&) {
-      continue;  // no host list: whatever this is, it is not a line of squeue
-    }
-    const auto [at, is_new] = known.try_emplace(belief.id, out.size());
-    if (is_new)
-      out.push_back(std::move(belief));
-    else
-      out[at->second] = std::move(belief);
-  }
-  return out;
-}
-
-std::set<std::string> parse_steps(std::string_view text) {
-  std::set<std::string> out;
-  for (const auto& line : split(text, '\n')) {
-    const auto step = trim(line);
-    const auto dot = step.find('.');
-    if (dot == std::string_view::npos) continue;
-    const auto job = step.substr(0, dot);
-    if (step.substr(dot) == ".extern") continue;  // every job has it: PrologFlags=Contain
-    if (is_number(job) || is_array_task(job)) out.emplace(job);
-  }
-  return out;
-}
-
-std::optional<std::set<std::string>> parse_host_steps(std::string_view text) {
-  const auto trimmed = trim(text);
-  if (!trimmed.ends_with("looked")) return std::nullopt;
-  return parse_steps(trimmed);
-}
-
-std::map<std::string, std::string> parse_accepted(std::string_view text) {
-  std::map<std::string, std::string> out;
-  for (const auto& line : split(text, '\n')) {
-    const auto fields = split(trim(line), '|');
-    if (fields.size() == 2 && is_number(fields[0])) out.emplace(fields[0], fields[1]);
-  }
-  return out;
-}
-
-std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
+std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<SlurmJob>& slurm_job,
                                                      const std::optional<End>& end) {
   if (!end || end->state.empty() || end->sent_back) return std::nullopt;
-  const bool waits = belief && will_start(belief->state);
-  return enter_command(waits && !belief->is_array ? Enter::end : Enter::row, job, *end);
+  const bool waits = slurm_job && will_start(slurm_job->state);
+  return enter_command(waits && !slurm_job->is_array ? Enter::end : Enter::row, job, *end);
 }
 
 namespace {
@@ -146,7 +46,7 @@ class Comparison {
     }
   }
 
-  void look_at(const Belief& job, bool has_steps) {
+  void look_at(const SlurmJob& job, bool has_steps) {
     const auto found = runs_on_.find(job.id);
     const bool runs = found != runs_on_.end();
     if (will_start(job.state) && runs) {
@@ -191,7 +91,7 @@ class Comparison {
   }
 
  private:
-  void add(Finding::Kind kind, const Belief& job, std::vector<std::string> hosts, std::string text) {
+  void add(Finding::Kind kind, const SlurmJob& job, std::vector<std::string> hosts, std::string text) {
     out_.findings.push_back({kind, job.id, job.user, std::move(hosts), std::move(text)});
   }
 
@@ -251,7 +151,7 @@ class Comparison {
     return join(std::vector<std::string>(jobs.begin(), end), ", ") + (jobs.size() > kFew ? ", …" : "");
   }
 
-  void hold_array(const Belief& array, const std::string& why) {
+  void hold_array(const SlurmJob& array, const std::string& why) {
     add(Finding::Kind::waited, array, {},
         fmt::format(
             "Slurm job array {} of {} waits for slurmctld as {}, and is held: {}, by their names and not by {}, "
@@ -271,7 +171,7 @@ class Comparison {
     spare(job, hosts);
   }
 
-  void look_for_ghost(const Belief& job) {
+  void look_for_ghost(const SlurmJob& job) {
     std::vector<std::string> blind, looked;
     for (const auto& node : job.nodes) {
       const auto host = host_of_.find(node);
@@ -311,7 +211,7 @@ class Comparison {
 
   /// slurmctld writes down that a job runs, and then tells its nodes; it may stop in between. Only of a moment ago: the
   /// logs of nodes are kept for a while.
-  bool never_began(const Belief& job) const {
+  bool never_began(const SlurmJob& job) const {
     constexpr std::int64_t kMoment = 60;
     if (job.start == 0 || known_of_.state_time == 0 || job.start + kMoment < known_of_.state_time) return false;
     const auto node = known_of_.nodes.find(job.id);
@@ -320,7 +220,7 @@ class Comparison {
                        [&](const auto& name) { return known_of_.logged.contains(name); });
   }
 
-  void send_back(const Belief& job, const std::vector<std::string>& nodes) {
+  void send_back(const SlurmJob& job, const std::vector<std::string>& nodes) {
     add(Finding::Kind::returned, job, nodes,
         fmt::format(
             "Slurm job {} of {} had just been started on {} for slurmctld, and never began there: it waits again",
@@ -331,7 +231,7 @@ class Comparison {
   }
 
   /// How this run of the job ended. Slurm's own word counts more than the node's.
-  std::optional<End> end_of(const Belief& job) const {
+  std::optional<End> end_of(const SlurmJob& job) const {
     const auto account = known_of_.accounts.find(job.id);
     if (account != known_of_.accounts.end() && std::abs(account->second.start - job.start) <= 1) return account->second;
     const auto node = known_of_.nodes.find(job.id);
@@ -352,16 +252,16 @@ class Comparison {
   }
 
   /// What enters a cancelled job is `scancel` by its id, and that of an array's last task is the whole array's.
-  static bool ends_all(const Belief& job, const End& end) { return end.state == "CANCELLED" && job.name != job.id; }
+  static bool ends_all(const SlurmJob& job, const End& end) { return end.state == "CANCELLED" && job.name != job.id; }
 
   /// What was submitted later than that is another job: numbers come back with an older state.
-  std::optional<End> end_of_waiting(const Belief& job) const {
+  std::optional<End> end_of_waiting(const SlurmJob& job) const {
     auto end = end_since(job.id);
     if (end && job.submitted > end->end) end.reset();
     return end;
   }
 
-  void enter(const Belief& job, const End& end, const std::vector<std::string>& hosts, Finding unless) {
+  void enter(const SlurmJob& job, const End& end, const std::vector<std::string>& hosts, Finding unless) {
     add(Finding::Kind::ended, job, hosts,
         fmt::format("Slurm job {} of {} ended while slurmctld was away: {}, as {}; it is entered so", job.id, job.user,
                     describe_end(end), end.of_accounts ? "the accounting has it" : "its node says"));
@@ -370,7 +270,7 @@ class Comparison {
   }
 
   /// It waits for slurmctld, and has run since.
-  void has_run(const Belief& job, const End& end) {
+  void has_run(const SlurmJob& job, const End& end) {
     Finding held{
         Finding::Kind::waited,
         job.id,
@@ -391,7 +291,7 @@ class Comparison {
   }
 
   /// Its slurmstepd is there still and has something to tell: it asks every 15 s whether slurmctld is there.
-  void will_be_reported(const Belief& job) {
+  void will_be_reported(const SlurmJob& job) {
     const auto node = known_of_.nodes.find(job.id);
     if (node == known_of_.nodes.end() || !node->second.of_batch || !known_of_.can_enter) return;
     if (job.start == 0 || node->second.end + kClocks < job.start || node->second.start + kClocks < job.start) return;
@@ -469,34 +369,34 @@ class Comparison {
   const Known& known_of_;
   std::vector<std::string> waited_;
   std::set<std::string> forgotten_;  ///< ids of those that run, or have run since, and are unknown
-  std::vector<Belief> arrays_;       ///< of which several tasks wait, and which are not held
+  std::vector<SlurmJob> arrays_;     ///< of which several tasks wait, and which are not held
   Reconciliation out_;
 };
 
 }  // namespace
 
-Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
+Reconciliation reconcile(const std::vector<SlurmJob>& slurm_jobs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
                          const std::map<std::string, std::set<std::string>>& hosts, Duration behind,
                          const Known& known) {
   Comparison comparison(host_of, hosts, behind, known);
-  for (const auto& job : beliefs) comparison.look_at(job, with_steps.contains(job.name));
+  for (const auto& job : slurm_jobs) comparison.look_at(job, with_steps.contains(job.name));
   return comparison.conclude();
 }
 
-std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<Belief>& beliefs) {
+std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<SlurmJob>& slurm_jobs) {
   std::vector<std::string> out;
-  for (const auto& job : beliefs) {
+  for (const auto& job : slurm_jobs) {
     if (held.contains(job.id) && will_start(job.state) && !job.held) out.push_back(job.name);
   }
   return out;
 }
 
-std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,
+std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<SlurmJob>& slurm_jobs,
                               const std::map<std::string, std::string>& host_of,
                               const std::map<std::string, std::set<std::string>>& hosts) {
   std::set<std::string> out;
-  for (const auto& job : beliefs) {
+  for (const auto& job : slurm_jobs) {
     for (const auto& node : job.nodes) {
       const auto host = host_of.find(node);
       if (!holds_nodes(job.state) || !silent.contains(node) || host == host_of.end()) continue;

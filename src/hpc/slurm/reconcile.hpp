@@ -14,44 +14,14 @@
 
 #include "base/clock.hpp"
 #include "slurm/ends.hpp"
+#include "slurm/slurm_jobs.hpp"
 
 namespace underway::slurm {
 
-/// A Slurm job as slurmctld has it: as beliefs_command() has it printed.
-struct Belief {
-  std::string id;     ///< its own, as its steps have it on the nodes
-  std::string state;  ///< extended: "RUNNING", "PENDING", "COMPLETING"
-  std::string user;
-  std::vector<std::string> nodes;
-  bool held = false;       ///< by its user or an administrator
-  std::int64_t start = 0;  ///< seconds since the epoch; 0: not known
-  /// "17_2", of a task of a job array that has begun; else as `id`. The last task of an array has the array's own
-  /// number for its id: to cancel that is to cancel them all.
-  std::string name = id;
-  std::int64_t submitted = 0;  ///< as `start`
-  bool is_array = false;       ///< `id` is the number of a job array too, and means all of its tasks
-  std::string waiting = {};    ///< "17_[3-9]", the tasks of an array that wait together, or "17_3"; else empty
-  bool operator==(const Belief&) const = default;
-};
-/// Prints each job at least once.
-std::vector<std::string> beliefs_command();
-std::vector<Belief> parse_beliefs(std::string_view text);
-
-std::vector<std::string> steps_command();
-/// Names of the jobs that have a step in slurmctld's list, of what steps_command() prints ("17.batch", "18_2.0").
-std::set<std::string> parse_steps(std::string_view text);
-
-/// Prints "17.batch" for each slurmstepd of the host; for /bin/sh -c. Not "17.extern", which PrologFlags=Contain makes
-/// for each job: it waits for slurmctld's word, and nothing of the job runs in it.
-inline constexpr const char* kStepsScript =
-    "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | "
-    "sed -n 's/^slurmstepd: \\[\\([0-9]*\\.[a-z0-9]*\\)\\].*/\\1/p' | grep -v '\\.extern$' | sort -u; echo looked";
 /// Ends the steps "extern" of jobs, whose ids are its arguments; for /bin/sh -c. slurmstepd ends when what it waits for
 /// does; who would tell it otherwise is a slurmctld that does not know the job.
 inline constexpr const char* kEndExternScript =
     "for id; do for p in $(pgrep -f \"^slurmstepd: \\[$id\\.extern\\]\"); do pkill -P \"$p\"; done; done; true";
-/// The jobs that run there; nothing when the script did not get to its end.
-std::optional<std::set<std::string>> parse_host_steps(std::string_view text);
 
 /// Hides the steps of jobs, whose ids are its arguments, from the slurmd of the host; for /bin/sh -c. slurmd tells
 /// slurmctld of the steps that have a socket in its spool directory, and is told to kill those of jobs that do not run
@@ -122,35 +92,24 @@ struct Reconciliation {
 /// is to be found on nodes, and it is left alone. `behind`: how much older than the last look at slurmctld the state is
 /// that it was started from; beyond kLongBehind what waits in it may have run since, and is held.
 /// Of an end on a node that is not in the time of the run that slurmctld means nothing is made: numbers come back.
-Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
+Reconciliation reconcile(const std::vector<SlurmJob>& slurm_jobs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
                          const std::map<std::string, std::set<std::string>>& hosts, Duration behind = Duration{0},
                          const Known& known = {});
 
-/// A job that was spared has ended: what is entered for it, `belief` being what slurmctld has of its number; nothing:
-/// its end is not known, or there is nothing to enter it with. Of an array only the accounting's row: slurmctld has
-/// other tasks under that number.
-std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
+/// A job that was spared has ended: what is entered for it, `slurm_job` being what slurmctld has of its number;
+/// nothing: its end is not known, or there is nothing to enter it with. Of an array only the accounting's row:
+/// slurmctld has other tasks under that number.
+std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<SlurmJob>& slurm_job,
                                                      const std::optional<End>& end);
-
-/// Lists what was put aside when slurmctld started, and removes it except for some; for /bin/sh -c, with
-/// StateSaveLocation, and the ids of the jobs that stay.
-inline constexpr const char* kAcceptedScript = R"(cd "$1/underway-accepted" 2>/dev/null || exit 0
-for d in hash.*/job.*; do [ -f "$d/script" ] || continue
-user=$(tr '\0' '\n' <"$d/environment" 2>/dev/null | sed -n 's/^\(USER\|LOGNAME\)=\([A-Za-z0-9._-]*\)$/\2/p' | head -n 1)
-echo "${d##*.}|$user"; done)";
-inline constexpr const char* kForgetAcceptedScript = R"(cd "$1/underway-accepted" 2>/dev/null || exit 0; shift
-for d in hash.*/job.*; do case " $* " in *" ${d##*.} "*) ;; *) rm -rf "$d" ;; esac; done)";
-/// Users by job, of what kAcceptedScript prints.
-std::map<std::string, std::string> parse_accepted(std::string_view text);
 
 /// Of the jobs that had to be held those that are not: `scontrol hold` fails for a whole array when one of its tasks
 /// has ended, whatever it did for the others (20.11 to 24.11).
-std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<Belief>& beliefs);
+std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<SlurmJob>& slurm_jobs);
 
 /// Of the nodes that do not answer slurmctld those that are alive: what it believes to run there does. The way between
 /// the two is broken, and after SlurmdTimeout it would take them for dead, and end their jobs. Arguments as above.
-std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,
+std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<SlurmJob>& slurm_jobs,
                               const std::map<std::string, std::string>& host_of,
                               const std::map<std::string, std::set<std::string>>& hosts);
 

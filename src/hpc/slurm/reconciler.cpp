@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
+#include "slurm/report_requests.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {
@@ -10,59 +11,54 @@ namespace underway::slurm {
 using async::awaitable;
 using model::SlurmReport;
 
-namespace {
-
-SlurmReport report_of(const Place& place) {
-  SlurmReport report;
-  report.ns = place.allocation->ns;
-  report.job = place.allocation->job_id;
-  return report;
-}
-
-}  // namespace
-
 Reconciler::Reconciler(server::Server& server, async::Executor executor, Options options)
     : server_(server), executor_(executor), options_(options), tasks_(executor, "reconciliation of Slurm") {}
 
-void Reconciler::start() { tasks_.spawn("reconciler", run()); }
+void Reconciler::start() {
+  server_.loops().start(tasks_, {.area = "slurm",
+                                 .name = "reconciliation of Slurm",
+                                 .trouble = "a slurmctld that is held is not let go on",
+                                 .wait = [this] { return async::sleep_for(options_.poll); },
+                                 .reconcile = [this] { return look(); },
+                                 .retry = async::RetryPolicy::up_to(options_.poll),
+                                 .patience = std::chrono::minutes(30)});
+}
 
 awaitable<void> Reconciler::stop() { co_await tasks_.stop(); }
 
-awaitable<void> Reconciler::run() {
-  while (true) {
-    co_await async::sleep_for(options_.poll);
-    const auto* tables = co_await server_.read();
-    std::vector<Place> places;
-    for (const auto& job : tables->jobs()) {
-      if (job->stop) continue;
-      for (const auto& allocation : tables->allocations_of_job(job->ns, job->id)) {
-        if (allocation->terminal() || allocation->client_status != model::ClientStatus::running) continue;
-        // A slurmctld outside of a capsule keeps its state where it is, and starts as ever.
-        auto place = find_slurmctld(allocation);
-        if (place && place->task != "slurmctld") places.push_back(std::move(*place));
-      }
+/// A slurmctld that does not answer keeps nobody from looking at the others.
+awaitable<void> Reconciler::look() {
+  const auto* tables = co_await server_.read();
+  std::vector<Place> places;
+  for (const auto& job : tables->jobs()) {
+    if (job->stop) continue;
+    for (const auto& allocation : tables->allocations_of_job(job->ns, job->id)) {
+      if (allocation->terminal() || allocation->client_status != model::ClientStatus::running) continue;
+      // A slurmctld outside of a capsule keeps its state where it is, and starts as ever.
+      auto place = find_slurmctld(allocation);
+      if (place && place->task != "slurmctld") places.push_back(std::move(*place));
     }
-    for (const auto& place : places) {
-      try {
-        co_await look_at(place);
-      } catch (const Error& error) {
-        log::debug("slurm: {} cannot be asked whether it is held: {}", place.allocation->job_id, error.one_line());
-      }
+  }
+  for (const auto& place : places) {
+    try {
+      co_await look_at(place);
+    } catch (const Error& error) {
+      log::debug("slurm: {} cannot be asked whether it is held: {}", place.allocation->job_id, error.one_line());
     }
   }
 }
 
 awaitable<std::string> Reconciler::command(Place place, std::vector<std::string> words) {
   const std::string what = "`" + join(words, " ") + "`";
-  co_return co_await async::within(options_.patience, what, run_beside(server_, std::move(place), std::move(words)));
+  co_return co_await async::within(options_.patience, what, run_in_task(server_, std::move(place), std::move(words)));
 }
 
 awaitable<std::vector<NodeState>> Reconciler::nodes_of(Place place) {
   co_return parse_nodes(co_await command(std::move(place), nodes_command()));
 }
 
-awaitable<std::vector<Belief>> Reconciler::beliefs_of(Place place) {
-  co_return parse_beliefs(co_await command(std::move(place), beliefs_command()));
+awaitable<std::vector<SlurmJob>> Reconciler::slurm_jobs_of(Place place) {
+  co_return parse_slurm_jobs(co_await command(std::move(place), slurm_jobs_command()));
 }
 
 awaitable<void> Reconciler::look_at(Place place) {
@@ -70,18 +66,18 @@ awaitable<void> Reconciler::look_at(Place place) {
   const auto list = partitions_command();
   const auto config = co_await command(place, show);
   if (is_held(config)) co_return co_await compare(place, config);
-  last_look_[place.key()] = clock_.now();
+  last_look_[place.key()] = server_.clock().now();
   co_await note_next_job(place, parse_next_job(config));
   const auto nodes = co_await command(place, list);
   auto& down = meant_down_[place.key()];
   down.clear();
-  for (const auto& one : parse_partitions(nodes)) {
-    if (!one.up) down.push_back(one.name);
+  for (const auto& partition : parse_partitions(nodes)) {
+    if (!partition.up) down.push_back(partition.name);
   }
-  co_await tend_spared(place, config);
+  co_await resume_spared(place, config);
   co_await settle(place);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place)).cut_off;
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(SlurmReport{}).cut_off;
   auto silent = parse_silent(nodes);
   auto cut_off = co_await find_cut_off(place, std::move(silent), known);
   co_await bear_with(place, config, known, std::move(cut_off));
@@ -93,7 +89,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   constexpr auto kPatience = std::chrono::minutes(5);
   std::vector<std::string> out;
   if (silent.empty()) co_return out;
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   std::map<std::string, std::string> host_of;
   std::set<std::string> wanted;
   for (const auto& state : co_await nodes_of(place)) {
@@ -102,7 +98,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   }
   Jobs nobody;
   const auto hosts = co_await look_at_hosts(std::move(wanted), std::move(nobody));
-  auto found = cut_off(silent, beliefs, host_of, hosts);
+  auto found = cut_off(silent, slurm_jobs, host_of, hosts);
   auto& unreached = unreached_[place.key()];
   const auto now = Clock::now();
   for (const auto& node : found) unreached.seen[node] = now;
@@ -144,14 +140,8 @@ awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vect
 }
 
 awaitable<void> Reconciler::note_cut_off(Place place, std::vector<std::string> cut_off) {
-  auto decide = [place, cut_off](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.cut_off = cut_off;
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteCutOff note{std::move(place), std::move(cut_off)};
+  co_await server_.apply(std::move(note));
 }
 
 awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id, std::vector<std::string> words,
@@ -200,7 +190,7 @@ awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> want
 awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, Duration behind,
                                                std::optional<TimePoint> state) {
   const auto steps = steps_command();
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   const auto with_steps = parse_steps(co_await command(place, steps));
   const auto nodes = co_await nodes_of(place);
   std::map<std::string, std::string> host_of;
@@ -212,8 +202,8 @@ awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, 
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(wanted), std::move(nobody));
   // After the look: what runs no more has written its end by then.
-  const auto known = co_await find_known(place, std::move(config), nodes, beliefs, seen, state);
-  co_return reconcile(beliefs, with_steps, host_of, seen, behind, known);
+  const auto known = co_await find_known(place, std::move(config), nodes, slurm_jobs, seen, state);
+  co_return reconcile(slurm_jobs, with_steps, host_of, seen, behind, known);
 }
 
 awaitable<std::optional<TimePoint>> Reconciler::find_state_time(Place place) {
@@ -227,7 +217,7 @@ awaitable<Duration> Reconciler::find_age(Place place, std::string config, std::o
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key);
   const auto look = last_look_.find(key);
-  co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), clock_.now(),
+  co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), server_.clock().now(),
                    parse_next_job(config), known ? known->job_bound : 0);
 }
 
@@ -244,8 +234,8 @@ awaitable<void> Reconciler::carry_out(Place place, const Reconciliation& made) {
     }
   }
   if (!failure) co_return;
-  const auto beliefs = co_await beliefs_of(place);
-  const auto free = not_held(made.held, beliefs);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
+  const auto free = not_held(made.held, slurm_jobs);
   if (!free.empty()) throw std::move(*failure);
   log::warn("slurm: what slurmctld was told, it did in part: {}", failure->one_line());
 }
@@ -272,7 +262,7 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
 }
 
 /// Nodes on which nothing runs any more that slurmctld does not know of are given back.
-awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
+awaitable<void> Reconciler::resume_spared(Place place, std::string config) {
   auto& spares = spares_.try_emplace(place.key(), true).first->second;  // an earlier server may have left some
   if (!spares) co_return;
   std::map<std::string, std::string> waiting;
@@ -285,13 +275,13 @@ awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
   }
   spares = !waiting.empty();
   if (!spares) co_return;
-  const auto beliefs = co_await beliefs_of(place);
+  const auto slurm_jobs = co_await slurm_jobs_of(place);
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(hosts), std::move(nobody));
-  const auto foreign = reconcile(beliefs, {}, {}, seen).spare;
-  const bool all_seen =
-      std::all_of(waiting.begin(), waiting.end(), [&](const auto& one) { return seen.contains(one.second); });
-  if (all_seen) co_await enter_ended(place, std::move(config), nodes, beliefs, seen);
+  const auto foreign = reconcile(slurm_jobs, {}, {}, seen).spare;
+  const bool all_seen = std::all_of(waiting.begin(), waiting.end(),
+                                    [&](const auto& node_and_host) { return seen.contains(node_and_host.second); });
+  if (all_seen) co_await enter_ended(place, std::move(config), nodes, slurm_jobs, seen);
   std::vector<std::string> over;
   for (const auto& [node, host] : waiting) {
     if (seen.contains(host) && !foreign.contains(host)) over.push_back(node);
@@ -307,14 +297,8 @@ awaitable<void> Reconciler::note_next_job(const Place& place, std::int64_t next)
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, place.key());
   if (next == 0 || (known && known->job_bound > next)) co_return;
-  auto decide = [place, next](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.job_bound = job_bound(next);
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteNextJob note{place, next};
+  co_await server_.apply(std::move(note));
 }
 
 awaitable<void> Reconciler::compare(Place place, std::string config) {
@@ -327,7 +311,7 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   co_await enter(place, made, true);
   co_await keep_apart(place, made);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place));
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(SlurmReport{});
   const auto unknown = made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0;
   Hold left{.timeout = {}, .partitions_down = false};
   left.first_job = std::max(unknown, first_job_after(parse_next_job(config), next_job_[place.key()], known.job_bound));
@@ -339,24 +323,8 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   for (const auto& finding : made.findings) log::warn("slurm: {}", finding.text);
   log::info("slurm: slurmctld of job '{}' was compared with its nodes, {} findings; it schedules again",
             place.allocation->job_id, made.findings.size());
-  auto decide = [place, made, boot = parse_boot_time(config)](const tables::Tables& now,
-                                                              const server::Context& context) {
-    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
-    report.boot = boot;
-    report.findings.clear();
-    report.cut_off.clear();  // it is as the site has it now
-    report.at = unix_nanos(context.now);
-    report.spared.clear();
-    for (const auto& finding : made.findings) {
-      using enum Finding::Kind;
-      if (finding.kind != ended && finding.kind != returned) report.findings.push_back(finding.text);  // needs nobody
-    }
-    for (const auto& [_, jobs] : made.spare) report.spared.insert(report.spared.end(), jobs.begin(), jobs.end());
-    server::Decision<server::Nothing> decision;
-    decision.changes.push_back(tables::put_record(report));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteComparison note{place, parse_boot_time(config), made.findings, made.spare};
+  co_await server_.apply(std::move(note));
   co_await enter(place, made, false);
   unsettled_[place.key()] = true;  // also what the accounting was to be told when slurmctld died
 }
@@ -376,10 +344,10 @@ awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   // Reconfiguring gives partitions the state that they have in slurm.conf.
   const auto list = partitions_command();
   const auto& down = meant_down_[place.key()];
-  for (const auto& one : parse_partitions(co_await command(place, list))) {
-    const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();
-    if (one.up == !stays) continue;
-    const auto update = partition_command(one.name, !stays);
+  for (const auto& partition : parse_partitions(co_await command(place, list))) {
+    const bool stays = std::find(down.begin(), down.end(), partition.name) != down.end();
+    if (partition.up == !stays) continue;
+    const auto update = partition_command(partition.name, !stays);
     co_await command(place, update);
   }
 }

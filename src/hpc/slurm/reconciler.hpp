@@ -8,7 +8,8 @@
 /// those jobs run it is told to take no node for dead, however long that takes.
 
 #include "async/group.hpp"
-#include "slurm/beside.hpp"
+#include "async/loop_clock.hpp"
+#include "slurm/commands.hpp"
 #include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/reconcile.hpp"
@@ -30,21 +31,21 @@ class Reconciler {
   async::awaitable<void> stop();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = async::LoopClock;
   /// What is done for nodes that a slurmctld does not reach.
   struct Unreached {
     std::map<std::string, Clock::time_point> seen;  ///< by node: when its jobs were seen to run
     Clock::time_point look_at;                      ///< when slurmctld is told to look for its nodes
     Duration look_after{0};
   };
-  async::awaitable<void> run();
+  async::awaitable<void> look();
   async::awaitable<void> look_at(Place place);
   async::awaitable<void> compare(Place place, std::string config);
   async::awaitable<void> note_next_job(const Place& place, std::int64_t next);
   async::awaitable<std::string> command(Place place, std::vector<std::string> words);
   /// All nodes, and all jobs, as slurmctld has them.
   async::awaitable<std::vector<NodeState>> nodes_of(Place place);
-  async::awaitable<std::vector<Belief>> beliefs_of(Place place);
+  async::awaitable<std::vector<SlurmJob>> slurm_jobs_of(Place place);
   async::awaitable<std::optional<TimePoint>> find_state_time(Place place);
   async::awaitable<Duration> find_age(Place place, std::string config, std::optional<TimePoint> state);
   /// The hosts among these that answer for their node, by the id of that.
@@ -68,7 +69,7 @@ class Reconciler {
                                           Ends& found, std::set<std::string>& read);
   /// What is known of jobs besides what runs.
   async::awaitable<Known> find_known(Place place, std::string config, std::vector<NodeState> nodes,
-                                     std::vector<Belief> beliefs, Jobs seen, std::optional<TimePoint> state);
+                                     std::vector<SlurmJob> slurm_jobs, Jobs seen, std::optional<TimePoint> state);
   async::awaitable<bool> can_enter(Place place);
   /// Enters what can be; what cannot is among the findings then. `urgent`: what slurmctld has to know before it goes
   /// on, or else what only the accounting has to.
@@ -81,10 +82,10 @@ class Reconciler {
   async::awaitable<void> end_extern(Jobs seen, std::set<std::string> jobs);
   /// Enters the ends of jobs that slurmctld did not know of while they ran.
   async::awaitable<void> enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
-                                     std::vector<Belief> beliefs, Jobs seen);
+                                     std::vector<SlurmJob> slurm_jobs, Jobs seen);
   async::awaitable<void> carry_out(Place place, const Reconciliation& made);
   async::awaitable<void> keep_apart(Place place, const Reconciliation& made);
-  async::awaitable<void> tend_spared(Place place, std::string config);
+  async::awaitable<void> resume_spared(Place place, std::string config);
   /// The nodes of `silent` that run what slurmctld believes that they run; those of `known` also while they are not
   /// seen.
   async::awaitable<std::vector<std::string>> find_cut_off(Place place, std::set<std::string> silent,
@@ -103,8 +104,7 @@ class Reconciler {
   std::map<std::string, TimePoint> last_look_;                  ///< by job: when it answered and was not held
   std::map<std::string, bool> spares_;                          ///< by job: whether nodes may wait for spared jobs
   std::map<std::string, bool> unsettled_;                       ///< by job: whether the accounting may lack ends
-  SystemClock clock_;
-  std::map<std::string, Unreached> unreached_;  ///< by job, while nodes are cut off
+  std::map<std::string, Unreached> unreached_;                  ///< by job, while nodes are cut off
   async::TaskGroup tasks_;
 };
 

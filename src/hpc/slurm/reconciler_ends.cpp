@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
 #include "slurm/reconciler.hpp"
+#include "slurm/report_requests.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {
@@ -63,14 +64,14 @@ awaitable<bool> Reconciler::can_enter(Place place) {
 }
 
 awaitable<Known> Reconciler::find_known(Place place, std::string config, std::vector<NodeState> nodes,
-                                        std::vector<Belief> beliefs, Jobs seen, std::optional<TimePoint> state) {
+                                        std::vector<SlurmJob> slurm_jobs, Jobs seen, std::optional<TimePoint> state) {
   constexpr std::size_t kMostIds = 10000;  // one argument holds 128 KiB
   Known out;
   out.can_enter = co_await can_enter(place);
   out.state_time = state ? unix_nanos(*state) / 1'000'000'000 : 0;
   std::set<std::string> ids;
-  for (const auto& belief : beliefs) {
-    if (!belief.nodes.empty() && ids.size() < kMostIds) ids.insert(belief.id);
+  for (const auto& slurm_job : slurm_jobs) {
+    if (!slurm_job.nodes.empty() && ids.size() < kMostIds) ids.insert(slurm_job.id);
   }
   const std::vector<std::string> list = {"/bin/sh", "-c", kAcceptedScript, "sh", setting(config, "StateSaveLocation")};
   out.accepted = parse_accepted(co_await command(place, list));
@@ -85,7 +86,7 @@ awaitable<Known> Reconciler::find_known(Place place, std::string config, std::ve
   for (const auto& [job, _] : out.nodes) ids.insert(job);
   for (const auto& [_, jobs] : seen) ids.insert(jobs.begin(), jobs.end());
   std::set<std::string> beyond;
-  for (const auto& belief : beliefs) beyond.insert(belief.id);
+  for (const auto& slurm_job : slurm_jobs) beyond.insert(slurm_job.id);
   for (const auto& [job, _] : out.accepted) {
     if (!beyond.contains(job) && ids.size() < kMostIds) ids.insert(job);
   }
@@ -114,8 +115,9 @@ awaitable<void> Reconciler::enter(Place place, Reconciliation& made, bool urgent
     if (problem.empty()) continue;
     log::error("slurm: an end could not be entered: {}", problem);
     if (entry.otherwise.empty()) continue;
-    std::erase_if(made.findings,
-                  [&](const auto& one) { return one.kind == Finding::Kind::ended && one.job == entry.unless.job; });
+    std::erase_if(made.findings, [&](const auto& finding) {
+      return finding.kind == Finding::Kind::ended && finding.job == entry.unless.job;
+    });
     made.findings.push_back(entry.unless);
     co_await command(place, entry.otherwise);
   }
@@ -146,15 +148,8 @@ awaitable<void> Reconciler::note_unsettled(Place place, Settled settled) {
   }
   if (added.empty()) co_return;
   for (const auto& text : added) log::error("slurm: {}", text);
-  auto decide = [place, added](const tables::Tables& now, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, place.key());
-    if (!record) return decision;
-    record->findings.insert(record->findings.end(), added.begin(), added.end());
-    decision.changes.push_back(tables::put_record(*record));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  AddFindings add{std::move(place), std::move(added)};
+  co_await server_.apply(std::move(add));
 }
 
 awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {
@@ -172,7 +167,7 @@ awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {
 }
 
 awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
-                                        std::vector<Belief> beliefs, Jobs seen) {
+                                        std::vector<SlurmJob> slurm_jobs, Jobs seen) {
   const auto* tables = co_await server_.read();
   const auto report = tables::find_record<SlurmReport>(*tables, place.key());
   if (!report) co_return;
@@ -187,8 +182,9 @@ awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::ve
   std::map<std::string, std::string> told;
   for (const auto& job : ended) {
     const auto end = ends.find(job);
-    const auto belief = std::find_if(beliefs.begin(), beliefs.end(), [&](const auto& one) { return one.id == job; });
-    const auto words = enter_spared(job, belief == beliefs.end() ? std::nullopt : std::optional(*belief),
+    const auto slurm_job =
+        std::find_if(slurm_jobs.begin(), slurm_jobs.end(), [&](const auto& candidate) { return candidate.id == job; });
+    const auto words = enter_spared(job, slurm_job == slurm_jobs.end() ? std::nullopt : std::optional(*slurm_job),
                                     end == ends.end() ? std::nullopt : std::optional(end->second));
     told[job] = fmt::format("Slurm job {}, which slurmctld did not know to run, has ended: {}", job,
                             words ? describe_end(end->second) : "with which result its nodes do not say");
@@ -201,20 +197,8 @@ awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::ve
       log::error("slurm: the end of Slurm job {} could not be entered: {}", job, error.one_line());
     }
   }
-  auto decide = [place, told](const tables::Tables& now, const server::Context&) {
-    server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, place.key());
-    if (!record) return decision;
-    for (const auto& [job, text] : told) {
-      std::erase(record->spared, job);
-      for (auto& finding : record->findings) {
-        if (finding.starts_with("Slurm job " + job + " ")) finding = text;
-      }
-    }
-    decision.changes.push_back(tables::put_record(*record));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
+  NoteEnded note{std::move(place), std::move(told)};
+  co_await server_.apply(std::move(note));
 }
 
 }  // namespace underway::slurm

@@ -19,7 +19,8 @@ constexpr std::pair<int, int> kRegular = {24, 5};
 
 int place_of(const Version& version) {
   const std::pair<int, int> major = {version.year, version.month};
-  const int before = static_cast<int>(std::ranges::count_if(kReleases, [&](const auto& one) { return one < major; }));
+  const int before =
+      static_cast<int>(std::ranges::count_if(kReleases, [&](const auto& release) { return release < major; }));
   if (major < kRegular) return before;
   return before + 2 * (version.year - kRegular.first) + (version.month > kRegular.second ? 1 : 0);
 }
@@ -176,9 +177,9 @@ VersionVerdict judge_versions(const Services& services, const std::vector<NodeVe
   judge_data("slurmctld", before.slurmctld, services.slurmctld, verdict.problems);
   judge_data("slurmdbd", before.slurmdbd, services.slurmdbd, verdict.problems);
   std::map<Version, std::vector<std::string>> by_version;
-  for (const auto& one : nodes) {
-    if (one.installed) by_version[*one.installed].push_back(one.node);
-    if (one.running && one.running != one.installed) by_version[*one.running].push_back(one.node);
+  for (const auto& node : nodes) {
+    if (node.installed) by_version[*node.installed].push_back(node.node);
+    if (node.running && node.running != node.installed) by_version[*node.running].push_back(node.node);
   }
   for (auto& [version, names] : by_version) {
     std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {  // c2 before c10

@@ -59,7 +59,7 @@ std::vector<std::string> list_of(const std::string& claim, const boost::json::va
   const auto* list = value.if_array();
   if (list == nullptr) return {checked(claim, value)};
   if (list->size() > kMostOfAList) throw refused(claim, fmt::format("it has more than {} entries", kMostOfAList));
-  for (const auto& one : *list) out.push_back(checked(claim, one));
+  for (const auto& element : *list) out.push_back(checked(claim, element));
   return out;
 }
 

@@ -177,21 +177,21 @@ class DirectoryLoader {
       for (const auto* block : content.blocks_of("file")) read_master(*block, opened.context, found);
     }
     append(std::move(found), diagnostics_);
-    std::ranges::sort(masters_, {}, &model::SyncFile::name);
+    std::ranges::sort(masters_, {}, &model::FileDeclaration::name);
   }
 
   void read_master(const hcl::Block& block, const hcl::Context& context, hcl::Diagnostics& found) {
     detail::guard(found, block.range, [&] {
       const std::size_t before = found.error_count();
-      model::SyncFile file;
-      decode(block, describe::structure_of<model::SyncFile>(), &file, context, found);
+      model::FileDeclaration file;
+      decode(block, describe::structure_of<model::FileDeclaration>(), &file, context, found);
       if (!file.source.empty() && file.content)
         found.error(block.range, fmt::format("file '{}' has both `source` and `content`", file.name));
       const bool followed = !file.from.empty();
       if (followed && file.source.empty() && !file.content) file.source = file.where();
-      std::vector<model::SyncFile> below;
+      std::vector<model::FileDeclaration> below;
       if (found.error_count() == before && !file.source.empty() && !followed) {
-        if (file.type == model::SyncFileType::directory) {
+        if (file.type == model::FileType::directory) {
           below = detail::read_master_tree(file, base_ / file.source);
           file.templating = model::FileTemplate::none;
           file.secret = false;
@@ -205,7 +205,7 @@ class DirectoryLoader {
     });
   }
 
-  void add_master(model::SyncFile file, const hcl::Range& place, bool whole, hcl::Diagnostics& found) {
+  void add_master(model::FileDeclaration file, const hcl::Range& place, bool whole, hcl::Diagnostics& found) {
     if (whole) {
       for (auto& problem : model::problems(file)) found.error(place, std::move(problem));
     }
@@ -308,7 +308,7 @@ class DirectoryLoader {
   model::Cluster cluster_;
   std::vector<model::Namespace> namespaces_;
   std::vector<hcl::Block> master_blocks_;  ///< of cluster.hcl
-  std::vector<model::SyncFile> masters_;
+  std::vector<model::FileDeclaration> masters_;
   std::map<std::string, hcl::Range> master_places_;  ///< by name
   hcl::Range place_;
   detail::VariableNames names_;

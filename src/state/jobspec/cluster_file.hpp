@@ -7,9 +7,9 @@
 /// hosts }, each host { name, address, addresses }.
 
 #include "jobspec/jobspec.hpp"
-#include "model/cluster.hpp"
 #include "model/access/namespace.hpp"
-#include "model/sync_file.hpp"
+#include "model/cluster.hpp"
+#include "model/file.hpp"
 
 #include <functional>
 
@@ -43,7 +43,7 @@ struct Directory {
   model::Cluster cluster;
   std::vector<JobFile> jobs;  ///< by file name
   std::vector<model::Namespace> namespaces;
-  std::vector<model::SyncFile> files;  ///< with their content, by name
+  std::vector<model::FileDeclaration> files;  ///< with their content, by name
 };
 
 struct DirectoryResult {

@@ -228,11 +228,11 @@ class GivenWriter {
     if (type.kind == Kind::list) return list(field, value, given);
     if (type.kind == Kind::map) return map(field, value, given);
     const bool absent = type.kind == Kind::optional && type.size(value) == 0;
-    const void* one = type.kind == Kind::optional && !absent ? type.element_at(value, 0) : value;
+    const void* held = type.kind == Kind::optional && !absent ? type.element_at(value, 0) : value;
     if (absent)
       out_ += "null";
     else
-      block(element->structure(), *element, one, given.find(field.json, 0, 1));
+      block(element->structure(), *element, held, given.find(field.json, 0, 1));
   }
 
   void block(const Structure& structure, const Type& type, const void* value, const Given* given) {
@@ -304,14 +304,14 @@ Given given_by(const boost::json::object& object, const Structure& structure) {
     const Structure& inner = element->structure();
     if (type.kind == Kind::map) {
       if (const auto* members = value.if_object()) {
-        for (const auto& [name, one] : *members) {
-          if (const auto* block = one.if_object())
+        for (const auto& [name, member] : *members) {
+          if (const auto* block = member.if_object())
             given.add(field->json, std::string(name.data(), name.size())) = given_by(*block, inner);
         }
       }
     } else if (const auto* array = value.if_array()) {
-      for (const auto& one : *array) {
-        if (const auto* block = one.if_object()) given.add(field->json) = given_by(*block, inner);
+      for (const auto& item : *array) {
+        if (const auto* block = item.if_object()) given.add(field->json) = given_by(*block, inner);
       }
     } else if (const auto* block = value.if_object()) {
       given.add(field->json) = given_by(*block, inner);

@@ -41,9 +41,9 @@ void find_refused(const boost::json::object& object, const Structure& structure,
   }
   for (const auto& [key, value] : object) {
     const std::string_view name(key.data(), key.size());
-    for (const auto* one : refused) {
-      if (out.refused.size() < kMostRefusals && json::names_field(name, one->json) && !json::is_empty(value))
-        out.refused.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
+    for (const auto* refused_field : refused) {
+      if (out.refused.size() < kMostRefusals && json::names_field(name, refused_field->json) && !json::is_empty(value))
+        out.refused.push_back(fmt::format("{}.{}: {}", at.text(), refused_field->json, refused_field->why));
     }
     const describe::Field* field = structure.find_json(name);
     if (field != nullptr && field->type->kind != Kind::any)
@@ -84,7 +84,7 @@ void fill_in(std::vector<model::Service>& services) {
 void fill_in(model::Task& task) {
   fill_in(task.constraints, task.affinities);
   fill_in(task.services);
-  for (auto& one : task.templates) fill(one.perms, model::Template{}.perms);
+  for (auto& written : task.templates) fill(written.perms, model::Template{}.perms);
   for (auto& artifact : task.artifacts) fill(artifact.mode, model::Artifact{}.mode);
   for (auto& network : task.resources.networks) fill(network.mode, model::NetworkResource{}.mode);
 }

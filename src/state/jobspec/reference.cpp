@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "model/cluster.hpp"
-#include "model/sync_file.hpp"
+#include "model/file.hpp"
 
 #include <boost/json/serialize.hpp>
 
@@ -193,7 +193,7 @@ std::string cluster_file_reference() {
                   "<!-- generated from the model's descriptions; UNDERWAY_ACCEPT=1 with the jobspec tests rewrites it "
                   "-->");
   reference.structure(describe::structure_of<model::Cluster>(), "cluster");
-  reference.structure(describe::structure_of<model::SyncFile>(), "file");
+  reference.structure(describe::structure_of<model::FileDeclaration>(), "file");
   reference.text(
       "\n## What job files see\n\n| expression | value |\n| --- | --- |\n"
       "| `cluster.name`, `cluster.datacenter` | as declared |\n"

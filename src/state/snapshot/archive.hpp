@@ -1,6 +1,12 @@
 #pragma once
 /// @file
 /// A snapshot as one file. Everything blocks: disk and a processor.
+///
+/// A ustar archive, packed by gzip, with these files and no others, in this order:
+///
+///     meta.json    Metadata, as JSON: first, so that what it is can be told without the rest
+///     state.bin    every key of the store (state_file.hpp)
+///     SHA256SUMS   "<sum of meta.json>  meta.json\n<sum of state.bin>  state.bin\n", as sha256sum(1) reads them
 
 #include "snapshot/metadata.hpp"
 

@@ -1,8 +1,21 @@
 #pragma once
 /// @file
-/// state.bin: every key of a store with its value and revisions, in order. After a mark of eight bytes follow the
-/// keys, each as the lengths of key and value (32 bits each), the three numbers of the key (64 bits each) and the
-/// bytes; at the end a length of 2^32 - 1 and the count. Numbers are little-endian. Everything blocks: disk.
+/// state.bin: every key of a store with its value and revisions, in order. Everything blocks: disk. Numbers are
+/// little-endian. After the eight bytes "UWSTATE1" follow the keys:
+///
+///     offset       size   field
+///     0            4      k, length of the key
+///     4            4      v, length of the value
+///     8            8      create revision
+///     16           8      mod revision
+///     24           8      version
+///     32           k      key, greater than the one before it
+///     32 + k       v      value
+///
+/// and the end:
+///
+///     0            4      ff ff ff ff
+///     4            8      how many keys there were
 
 #include <cstdio>
 #include <functional>

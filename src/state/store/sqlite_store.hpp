@@ -3,6 +3,14 @@
 /// The durable store of one server: a SQLite database in WAL mode, synchronous=FULL, one connection that only the
 /// store's own thread uses. What is acknowledged survives SIGKILL and power loss (as far as the disk honours flushes).
 /// Beside `path` lie `path`-wal while it is open, and `path`.lock, which names the process that has it.
+///
+///     kv       id, key (a blob, unique), value (a blob), create_revision, mod_revision, version     a row for each key
+///     state    one (always 1), revision, clean                                                      one row
+///
+///   revision         of the newest commit
+///   clean            1: it was closed in order, and need not be checked
+///   application_id   0x55574159, "UWAY"; user_version: how many migrations it has had (sqlite_backend.cpp)
+///
 /// Source of the one-connection rule: SQLite's "WAL-reset" fault (3.7.0 to 3.51.2) needs two connections.
 
 #include "store/whole.hpp"

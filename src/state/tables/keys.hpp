@@ -3,17 +3,27 @@
 /// Where the tables' rows lie in the store. Values are compact JSON of the model (base/json.hpp); a row's create and
 /// modify index are not in them: they are the key's create and mod revision.
 ///
-///     j/<namespace>/<job>            the job as it is now
-///     v/<namespace>/<job>/<version>  a version of it, with its submission: {"Job": …, "Submission": …}; its Job has
-///     the
-///                                    CreateIndex of the job it is a version of
-///     n/<node>   e/<evaluation>   a/<allocation>
-///     c/<cluster>   h/<cluster>/<host>   d/<deployment>   ns/<namespace>
-///     ap/<policy>   at/<accessor id of a token>   ar/<role>      and the other plain tables, see tables/plain.hpp
-///     rec/<kind>/<name>              records, see tables/records.hpp
-///     x/<key>                        settings
-///     t/<topic>                      empty; its mod revision is when a row of that table was last deleted, or left a
-///                                    group of rows that clients may wait for
+///     key                              value
+///     j/<namespace>/<job>              the job as it is now
+///     v/<namespace>/<job>/<version>    {"Job": …, "Submission": …}: a version of it, with the file it came from; its
+///                                      Job has the CreateIndex of the job that it is a version of
+///     n/<node>                         a node
+///     e/<evaluation>                   an evaluation
+///     a/<allocation>                   an allocation, without its job, which is in v/
+///     c/<cluster>                      the plain tables (tables/plain.hpp): a cluster,
+///     h/<cluster>/<host>                 a host,
+///     d/<deployment>                     a deployment,
+///     jt/<id>                            a join token,
+///     var/<namespace>/<path>             a variable, sealed,
+///     lease/<namespace>/<path>           until when its lock is good,
+///     ns/<namespace>                     a namespace,
+///     ap/<policy>                        a policy,
+///     at/<accessor id>                   a token,
+///     ar/<role>                          a role
+///     rec/<kind>/<name>                records (tables/records.hpp): "rec/capsule/default/slurm"
+///     x/<key>                          settings: "x/cluster/id", "x/store/epochs"
+///     t/<topic>                        empty; its mod revision is when a row of that table was last deleted, or left a
+///                                      group of rows that clients may wait for
 ///
 /// Namespaces, clusters and ids of nodes, evaluations and allocations hold no '/' (validated where they come in).
 

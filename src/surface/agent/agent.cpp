@@ -13,37 +13,36 @@
 #include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
-#include "api/api.hpp"
-#include "api/access/doorman.hpp"
+#include "api/access/head_check.hpp"
 #include "api/access/host_names.hpp"
 #include "api/allocation/task_api.hpp"
+#include "api/api.hpp"
 #include "async/group.hpp"
 #include "async/watchdog.hpp"
 #include "async/workers.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "files/masters/service.hpp"
 #include "host/controller.hpp"
+#include "host/fence.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/controller.hpp"
-#include "move/host_fence.hpp"
-#include "move/link_plane.hpp"
+#include "node/fingerprint/topology.hpp"
 #include "node/node.hpp"
 #include "node/task/task_api.hpp"
-#include "node/fingerprint/topology.hpp"
 #include "os/descriptor_limit.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
-#include "provision/sync_server.hpp"
+#include "ownership/controller.hpp"
+#include "ownership/link_executor.hpp"
 #include "saving/server_side.hpp"
 #include "server/storage/store_mark.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/installed.hpp"
 #include "slurm/reconciler.hpp"
 #include "store/sqlite_store.hpp"
-#include "trust/membership.hpp"
 #include "trust/server_trust.hpp"
 
 namespace underway::agent {
@@ -79,10 +78,10 @@ class ServerRoleRunner {
     server_.add_extension("image.", images_.extension());
     server_.add_extension("saving.", saving::report_extension(server_));
     if (config.audit.enabled) {
-      audit_.emplace(loop.executor(), pool, audit_options(config));
+      audit_.emplace(loop.executor(), pool, clock, audit_options(config));
       api_.audit = &*audit_;
     }
-    doorman_.emplace(api::register_routes(router_, api_), api_);
+    head_check_.emplace(api::register_routes(router_, api_), api_);
     api::add_link_routes(link_router_, api_);
     const ConnectionLimits connections = connection_limits(descriptor_limit());
     http::ServerOptions options;
@@ -90,11 +89,11 @@ class ServerRoleRunner {
     options.connection_limit = connections.api;
     link_http_.emplace(loop.executor(), link_router_, of_strangers(options));
     options.uncertified_message_limit = kSessionMessage;
-    options.admit = [this](http::Request head) { return doorman_->admit(std::move(head)); };
+    options.admit = [this](http::Request head) { return head_check_->admit(std::move(head)); };
     http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
     options.connection_limit = connections.tasks;
     task_api_.emplace(loop.executor(), router_, api_, options);
-    server_.add_extension(std::string(node::kTaskApiStream), task_api_->extension());
+    server_.add_extension(std::string(protocol::kTaskApiStream), task_api_->extension());
   }
 
   void start(const Config& config) {
@@ -105,8 +104,8 @@ class ServerRoleRunner {
     link.socket_path = config.link_socket();
     http_->listen(socket);
     link_http_->listen(link, trust_.tls());
-    const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
-    tasks_.spawn("keeping certificates fresh", keep_fresh(look_every));
+    told_authority_ = trust_.authority().info().fingerprint;
+    server_.loops().start(tasks_, certificates_loop(config));
     const auto tcp = config.http_endpoint();
     if (!tcp) return;
     const auto tls = api_tls(config);
@@ -134,7 +133,7 @@ class ServerRoleRunner {
   }
 
   server::Server& server() { return server_; }
-  void set_capsules(move::Controller& capsules) { api_.capsules = &capsules; }
+  void set_capsules(ownership::Controller& capsules) { api_.capsules = &capsules; }
   /// For a node in this process, and for hosts of ours.
   async::awaitable<std::string> make_join_token(server::NewJoinToken request) {
     return api::make_join_token(api_, std::move(request));
@@ -176,17 +175,20 @@ class ServerRoleRunner {
     files_tls_ = std::make_shared<http::TlsHolder>(context_of(config));
     return files_tls_;
   }
-  async::awaitable<void> keep_fresh(Duration look_every) {
-    while (true) {
-      co_await async::sleep_for(look_every);
-      const std::string before = trust_.authority().info().fingerprint;
-      try {
-        if (const auto done = trust_.keep_fresh(); !done.empty()) log::info("agent: {}", done);
-      } catch (const Error& error) {
-        log::error("agent: the server's certificates cannot be renewed, trying again: {}", error.one_line());
-      }
-      if (trust_.authority().info().fingerprint != before) server_.ask_for_renewal();
-    }
+  async::LoopPlan certificates_loop(const Config& config) {
+    const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
+    return {.area = "agent",
+            .name = "certificates of the server",
+            .trouble = "the server's certificates are not renewed",
+            .wait = [look_every] { return async::sleep_for(look_every); },
+            .reconcile = [this] { return keep_fresh(); },
+            .retry = async::RetryPolicy::up_to(look_every)};
+  }
+  async::awaitable<void> keep_fresh() {
+    if (const auto done = trust_.keep_fresh(); !done.empty()) log::info("agent: {}", done);
+    const auto& authority = trust_.authority().info().fingerprint;
+    if (std::exchange(told_authority_, authority) != authority) server_.ask_for_renewal();
+    co_return;
   }
 
   /// Joins and links alone, from whom nothing is known yet.
@@ -229,7 +231,7 @@ class ServerRoleRunner {
       return trust_.certify_node(identity, name, request, at_most);
     };
     options.root_by_raw_exec = config.raw_exec_as_root();
-    options.guard = std::make_shared<const move::CapsuleGuard>();
+    options.guard = std::make_shared<const ownership::CapsuleGuard>();
     return options;
   }
   static api::AccessOptions access_options(const Config& config) {
@@ -272,16 +274,17 @@ class ServerRoleRunner {
 
   store::SqliteStore store_;  ///< first: what others make says that there is one
   trust::ServerTrust trust_;
+  std::string told_authority_;                  ///< fingerprint of the one that nodes were asked to renew for
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   server::Server server_;
-  provision::FileService files_;
+  files::FileService files_;
   std::optional<server::AuditLog> audit_;
   async::Workers workers_;
   api::Api api_;
   imageshare::ServerImages images_;
   async::TaskGroup tasks_;
   http::Router router_, link_router_;
-  std::optional<api::Doorman> doorman_;
+  std::optional<api::HeadCheck> head_check_;
   std::optional<http::Server> http_, link_http_;
   std::optional<api::TaskApi> task_api_;
 };
@@ -292,69 +295,9 @@ async::awaitable<crypto::Secret> own_token(ServerRoleRunner& server) {
   co_return crypto::Secret::take(co_await server.make_join_token(std::move(unbound)));
 }
 
-/// How the node proves itself: to the server in this process with a token that it is given when it needs one, to others
-/// with the site's certificate or a token in a file.
-void add_trust(node::Options& options, const Config& config, ServerRoleRunner* server) {
-  if (config.client.servers.empty() && server != nullptr) {
-    options.servers = {"https+unix://" + config.link_socket()};
-    options.join_token = [server] { return own_token(*server); };
-    return;
-  }
-  options.join_token = trust::token_in(config.client.join_token_file);
-  if (config.tls.cert_file.empty())
-    options.authorities_file = config.tls.ca_file;
-  else
-    options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
-}
-
-node::Options node_options(const Config& config, ServerRoleRunner* server) {
-  const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  node::Options options;
-  options.data_dir = config.data_dir + "/client";
-  options.name = config.name;
-  options.datacenter = config.datacenter;
-  options.region = config.region;
-  options.pool = config.client.node_pool;
-  options.node_class = config.client.node_class;
-  options.meta = config.client.meta;
-  options.host = config.client.host;
-  options.cluster = config.client.cluster;
-  options.servers = config.client.servers;
-  add_trust(options, config, server);
-  options.cpu_total_compute = given(config.client.cpu_total_compute);
-  options.memory_total_mb = given(config.client.memory_total_mb);
-  options.disk_total_mb = given(config.client.disk_total_mb);
-  options.reserved.cpu = config.client.reserved.cpu;
-  options.reserved.memory_mb = config.client.reserved.memory;
-  options.reserved.disk_mb = config.client.reserved.disk;
-  options.reserved.reservable_cores = node::parse_cores(config.client.reserved.cores);
-  options.reservable_cores = node::parse_cores(config.client.reservable_cores);
-  options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
-  options.network_interface = config.client.network_interface;
-  options.networks = network_options(config.client);
-  for (const auto& network : config.client.host_networks) {
-    options.host_networks.push_back({network.name, network.interface, "", network.cidr});
-    for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);
-  }
-  for (const auto& device : config.client.devices)
-    options.devices.push_back({device.name, device.paths, device.shared_paths, device.attributes});
-  for (const auto& volume : config.client.host_volumes)
-    options.host_volumes.push_back({volume.name, volume.path, volume.read_only, ""});
-  const auto in_data_dir = [&](const std::string& configured, const char* name) {
-    return configured.empty() ? config.data_dir + "/" + name : configured;
-  };
-  options.host_volume_plugin_dir = in_data_dir(config.client.host_volume_plugin_dir, "host_volume_plugins");
-  options.host_volumes_dir = in_data_dir(config.client.host_volumes_dir, "host_volumes");
-  options.min_dynamic_port = config.client.min_dynamic_port;
-  options.max_dynamic_port = config.client.max_dynamic_port;
-  options.max_kill_timeout = config.client.max_kill_timeout;
-  options.default_pids = config.client.pids_limit;
-  options.gc_max_allocs = config.client.gc_max_allocs;
-  options.enforce_disk_below = config.client.enforce_disk_below;
-  options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
-  options.compat = source_settings(config.client.templates.compat);
-  if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
-  return options;
+TokenSource own_tokens(std::optional<ServerRoleRunner>& server) {
+  if (!server) return nullptr;
+  return [&server = *server] { return own_token(server); };
 }
 
 host::LocalOptions local_options(const std::string& data_dir, const std::string& link_directory) {
@@ -383,15 +326,15 @@ host::ControllerOptions controller_options(const Config& config, ServerRoleRunne
 struct Capsules {
   Capsules(ServerRoleRunner& server, const ServerRole& config, host::Provider* provider, async::Pool& pool,
            const async::Executor& executor)
-      : plane(server.server(), executor),
+      : node_executor(server.server(), executor),
         fence(server.server(), provider, pool),
-        controller(server.server(), plane, fence, executor,
+        controller(server.server(), node_executor, fence, executor,
                    {.limits = {.lease = config.capsule_lease, .check = config.capsule_check_timeout}}) {
     server.set_capsules(controller);
   }
-  move::LinkPlane plane;
-  move::HostFence fence;
-  move::Controller controller;
+  ownership::LinkExecutor node_executor;
+  host::HostFence fence;
+  ownership::Controller controller;
 };
 
 void set_log_level(const Config& config) {
@@ -434,7 +377,7 @@ async::awaitable<void> wait_for_end(asio::signal_set& signals, const std::vector
 
 void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.name.empty()) config.name = hostname();
-  std::optional<HeldSignals> held;
+  std::optional<BlockedSignals> held;
   std::optional<DevDirectory> directory;
   if (config.dev && config.data_dir.empty()) {
     held.emplace();
@@ -455,7 +398,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   SystemIds ids;
   async::Loop loop;
   asio::signal_set signals(loop.executor());
-  std::optional<HeardSignals> heard;
+  std::optional<UnblockedSignals> heard;
   if (held) heard.emplace(signals, *held);
   async::Pool pool(kPoolThreads);
   std::optional<ServerRoleRunner> server;
@@ -471,17 +414,17 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   if (server) slurm_drains.emplace(server->server(), loop.executor());
   if (server) slurm_reconciler.emplace(server->server(), loop.executor());
   if (config.hosts.enabled) {
-    provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
+    provider.emplace(local_options(config.data_dir, config.link_directory()), ledger, clock);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
   if (server) capsules.emplace(*server, config.server, provider ? &*provider : nullptr, pool, loop.executor());
   if (config.client.enabled) {
-    auto options = node_options(config, server ? &*server : nullptr);
+    auto options = node_options(config, own_tokens(server));
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
-    add_capsule_extensions(options, config, ledger, pool, images);
+    add_capsule_extensions(options, config, ledger, pool, clock, images);
     options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };
-    auto drivers = make_drivers(options, config, ledger, std::move(images));
-    node.emplace(std::move(options), std::move(drivers), loop, pool);
+    auto drivers = make_drivers(options, config, ledger, clock, std::move(images));
+    node.emplace(std::move(options), std::move(drivers), loop, pool, clock);
     if (!config.telemetry.listen.empty()) metrics.emplace(config, *node, loop, pool, clock);
   }
 
@@ -494,7 +437,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
     if (metrics) metrics->start();
-    if (controller || node) chores.spawn("trash", collect_trash(config, pool));
+    if (!controller && !node) co_return;
+    auto& loops = server ? server->server().loops() : node->loops();
+    loops.start(chores, trash_loop(config, pool, clock));
   };
   const auto life = [&]() -> async::awaitable<void> {
     Started started;
@@ -524,7 +469,8 @@ void run(Config config, const std::vector<std::string>& config_paths) {
 
 std::vector<std::string> clean_hosts(const std::string& data_dir) {
   os::Ledger ledger(data_dir + "/ledger");
-  host::LocalProvider provider(local_options(data_dir, data_dir + "/run/link"), ledger);
+  SystemClock clock;
+  host::LocalProvider provider(local_options(data_dir, data_dir + "/run/link"), ledger, clock);
   std::vector<std::string> out;
   for (const auto& problem : provider.clean()) out.push_back(problem.one_line());
   return out;

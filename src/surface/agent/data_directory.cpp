@@ -24,6 +24,12 @@ void remove(const std::string& path) {
   }
 }
 
+async::awaitable<void> collect_trash(std::string directory, async::Pool& pool, const Clock& clock) {
+  const os::Trash trash(directory);
+  auto collect = [&trash, &clock] { trash.collect(clock.now()); };
+  co_await async::on_pool(pool, collect);
+}
+
 }  // namespace
 
 DevDirectory::DevDirectory() : path_(fmt::format("/tmp/underway-dev-{}-XXXXXX", ::getpid())) {
@@ -49,17 +55,16 @@ void make_directories(const Config& config) {
   ::chmod((config.data_dir + "/server").c_str(), 0700);
 }
 
-async::awaitable<void> collect_trash(Config config, async::Pool& pool) {
-  const os::Trash trash(config.data_dir + "/trash");
-  auto collect = [&trash] { trash.collect(SystemClock().now()); };
-  for (;;) {
-    try {
-      co_await async::on_pool(pool, collect);
-    } catch (const Error& error) {
-      log::warn("agent: {}, trying again in an hour", error.one_line());
-    }
-    co_await async::sleep_for(kTrashInterval);
-  }
+async::LoopPlan trash_loop(const Config& config, async::Pool& pool, const Clock& clock) {
+  const auto began = std::make_shared<bool>(false);
+  return {
+      .area = "agent",
+      .name = "trash",
+      .trouble = "what was thrown away is not removed in time",
+      .wait = [began] { return async::sleep_for(std::exchange(*began, true) ? kTrashInterval : Duration{0}); },
+      .reconcile = [trash = config.data_dir + "/trash", &pool, &clock] { return collect_trash(trash, pool, clock); },
+      .retry = async::RetryPolicy::up_to(kTrashInterval),
+      .patience = kTrashInterval};
 }
 
 }  // namespace underway::agent

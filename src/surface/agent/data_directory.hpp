@@ -3,7 +3,7 @@
 /// The directory in which an agent keeps everything: who may enter it, and how long what was thrown away stays.
 
 #include "agent/config.hpp"
-#include "async/loop.hpp"
+#include "async/control_loop.hpp"
 
 namespace underway::agent {
 
@@ -25,7 +25,7 @@ class DevDirectory {
 /// server keeps is root's alone. Idempotent. Blocks: yes (disk).
 void make_directories(const Config& config);
 
-/// Once an hour, until it is cancelled: what nobody has taken out of the trash in time goes.
-async::awaitable<void> collect_trash(Config config, async::Pool& pool);
+/// Once an hour: what nobody has taken out of the trash in time goes. `pool` and `clock` outlive it.
+async::LoopPlan trash_loop(const Config& config, async::Pool& pool, const Clock& clock);
 
 }  // namespace underway::agent

@@ -33,16 +33,16 @@ async::awaitable<void> stop_at_signal(asio::signal_set& signals, std::shared_ptr
 
 }  // namespace
 
-void HeldSignals::hold() { change(SIG_BLOCK); }
-void HeldSignals::release() { change(SIG_UNBLOCK); }
+void BlockedSignals::hold() { change(SIG_BLOCK); }
+void BlockedSignals::release() { change(SIG_UNBLOCK); }
 
-HeardSignals::HeardSignals(asio::signal_set& signals, HeldSignals& held) : signals_(signals), held_(held) {
+UnblockedSignals::UnblockedSignals(asio::signal_set& signals, BlockedSignals& held) : signals_(signals), held_(held) {
   signals_.add(SIGINT);
   signals_.add(SIGTERM);
   held_.release();
 }
 
-HeardSignals::~HeardSignals() {
+UnblockedSignals::~UnblockedSignals() {
   held_.hold();
   signals_.clear();
 }

@@ -10,27 +10,27 @@
 namespace underway::agent {
 
 /// Both wait while they are held, on this thread and on those that it makes meanwhile.
-class HeldSignals {
+class BlockedSignals {
  public:
-  HeldSignals() { hold(); }
-  ~HeldSignals() { release(); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
+  BlockedSignals() { hold(); }
+  ~BlockedSignals() { release(); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
   void hold();
   void release();
 };
 
 /// While it lives, `signals` has both; then they are held again.
-class HeardSignals {
+class UnblockedSignals {
  public:
-  HeardSignals(asio::signal_set& signals, HeldSignals& held);
-  ~HeardSignals();
-  HeardSignals(const HeardSignals&) = delete;
-  HeardSignals& operator=(const HeardSignals&) = delete;
+  UnblockedSignals(asio::signal_set& signals, BlockedSignals& held);
+  ~UnblockedSignals();
+  UnblockedSignals(const UnblockedSignals&) = delete;
+  UnblockedSignals& operator=(const UnblockedSignals&) = delete;
 
  private:
   asio::signal_set& signals_;
-  HeldSignals& held_;
+  BlockedSignals& held_;
 };
 
 struct Started {

@@ -71,7 +71,7 @@ async::awaitable<void> MetricsListener::stop() { co_await server_.stop(std::chro
 async::awaitable<void> MetricsListener::measure() {
   if (last_ && clock_.now() - measured_ < kFresh) co_return;
   measured_ = clock_.now();  // before: whoever comes meanwhile gets the last one
-  last_ = std::make_shared<const node::ClientMetrics>(co_await source_());
+  last_ = std::make_shared<const protocol::ClientMetrics>(co_await source_());
 }
 
 async::awaitable<http::Response> MetricsListener::answer(http::Request request) {

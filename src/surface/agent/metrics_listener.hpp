@@ -19,7 +19,7 @@ namespace underway::agent {
 class MetricsListener {
  public:
   /// What the node measures. Two who ask within a second get the same: it costs no more than one does.
-  using Source = std::function<async::awaitable<node::ClientMetrics>()>;
+  using Source = std::function<async::awaitable<protocol::ClientMetrics>()>;
 
   /// All outlive it.
   MetricsListener(const Config& config, node::Node& node, async::Loop& loop, async::Pool& pool, const Clock& clock);
@@ -43,7 +43,7 @@ class MetricsListener {
   const Clock& clock_;
   const TimePoint started_;
   api::MetricsView view_;
-  std::shared_ptr<const node::ClientMetrics> last_;
+  std::shared_ptr<const protocol::ClientMetrics> last_;
   TimePoint measured_{};
   http::Router router_;
   http::Server server_;

@@ -1,8 +1,11 @@
 #pragma once
 /// @file
-/// What an agent with a node has beside it: drivers, and extensions for capsules and files.
+/// What makes the node of an agent: its options, drivers, and extensions for capsules and files.
+
+#include <functional>
 
 #include "agent/config.hpp"
+#include "crypto/secret.hpp"
 #include "driver/driver.hpp"
 #include "imageshare/node_images.hpp"
 #include "node/node.hpp"
@@ -13,14 +16,22 @@ namespace underway::agent {
 /// Path of the program that runs.
 std::string own_program();
 
-/// The drivers, and in `options` what collects the images of containers that no task needs.
+/// Makes a join token when one is needed.
+using TokenSource = std::function<async::awaitable<crypto::Secret>()>;
+
+/// `own_tokens`: of the server in this process; nothing: there is none. A node that is told of no other server joins
+/// that one.
+node::Options node_options(const Config& config, TokenSource own_tokens);
+
+/// The drivers, and in `options` what collects the images of containers that no task needs. `ledger` and `clock`
+/// outlive the node.
 std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& options, const Config& config,
-                                                          os::Ledger& ledger,
+                                                          os::Ledger& ledger, const Clock& clock,
                                                           std::shared_ptr<imageshare::NodeImages> images);
 
-/// Images, and what is done with capsules here: told of, moved, rehearsed, saved. `ledger` and `pool` outlive the node.
+/// Images, and what is done with capsules here: told of, moved, rehearsed, saved. All outlive the node.
 void add_capsule_extensions(node::Options& options, const Config& config, os::Ledger& ledger, async::Pool& pool,
-                            std::shared_ptr<imageshare::NodeImages> images);
+                            const Clock& clock, std::shared_ptr<imageshare::NodeImages> images);
 
 /// Files of the node, and of the capsules that run on it.
 std::shared_ptr<node::Extension> file_extension(const Config& config);

@@ -299,7 +299,9 @@ jobspec::Extension plugin_extension() {
 
 jobspec::Dialect make_keys() {
   jobspec::Dialect out;
-  const auto add = [&](std::string_view name, jobspec::Extension one) { out.emplace(name, std::move(one)); };
+  const auto add = [&](std::string_view name, jobspec::Extension extension) {
+    out.emplace(name, std::move(extension));
+  };
   add(describe::structure_of<Config>().name, extension<Config>(kAgent, kAgentRefused));
   add(describe::structure_of<ServerRole>().name, server_extension());
   add(describe::structure_of<ClientRole>().name, client_extension());

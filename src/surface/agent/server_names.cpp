@@ -19,13 +19,15 @@ std::vector<std::string> machine_addresses() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return out;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(all, &::freeifaddrs);
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0) continue;
-    const bool v4 = one->ifa_addr->sa_family == AF_INET;
-    if (!v4 && one->ifa_addr->sa_family != AF_INET6) continue;
+  for (const ifaddrs* interface = all; interface != nullptr; interface = interface->ifa_next) {
+    if (interface->ifa_addr == nullptr || (interface->ifa_flags & IFF_LOOPBACK) != 0 ||
+        (interface->ifa_flags & IFF_UP) == 0)
+      continue;
+    const bool v4 = interface->ifa_addr->sa_family == AF_INET;
+    if (!v4 && interface->ifa_addr->sa_family != AF_INET6) continue;
     char text[NI_MAXHOST] = {};
     const socklen_t size = v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    if (::getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    if (::getnameinfo(interface->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
     out.emplace_back(text);
   }
   std::erase_if(out, [](const std::string& address) { return address.starts_with("fe80:"); });

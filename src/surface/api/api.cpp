@@ -14,7 +14,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_node_routes(routes, api);
   add_allocation_routes(routes, api);
   add_service_routes(routes, api);
-  add_file_routes(routes, api);
+  add_allocation_file_routes(routes, api);
   add_exec_routes(routes, api);
   add_deployment_routes(routes, api);
   add_evaluation_routes(routes, api);
@@ -38,7 +38,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_quota_routes(routes, api);
   add_node_pool_routes(routes, api);
   add_image_routes(routes, api);
-  add_sync_file_routes(routes, api);
+  add_declared_file_routes(routes, api);
   add_capsule_state_routes(routes, api);
   add_saving_routes(routes, api);
   add_client_routes(routes, api);

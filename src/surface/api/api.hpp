@@ -17,10 +17,10 @@
 namespace underway::imageshare {
 class ServerImages;
 }  // namespace underway::imageshare
-namespace underway::move {
+namespace underway::ownership {
 class Controller;
-}  // namespace underway::move
-namespace underway::provision {
+}  // namespace underway::ownership
+namespace underway::files {
 class FileService;
 }
 namespace underway::async {
@@ -69,8 +69,8 @@ struct Api {
   server::AuditLog* audit = nullptr;           ///< null: changes are not logged
   trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
-  provision::FileService* files = nullptr;     ///< null: no files are synchronised
-  move::Controller* capsules = nullptr;        ///< null: no capsules are moved
+  files::FileService* files = nullptr;         ///< null: no files are synchronised
+  ownership::Controller* capsules = nullptr;   ///< null: no capsules are moved
   /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
   std::function<void()> reload = {};
   std::shared_ptr<Meter> meter = std::make_shared<Meter>();

@@ -45,7 +45,7 @@ void Request::tell(std::string text) const {
   if (audit) audit->add(std::move(text));
 }
 
-bool Shown::operator()(const std::string& ns) {
+bool NamespaceFilter::operator()(const std::string& ns) {
   if (asked_ != "*") return asked_ == ns;
   const auto& needs = request_.standing->needs;
   if (needs.empty()) return true;  // a caller who may do everything

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A request that the gate has let in: with who sent it, and what it was found to need.
+/// A request that the authorizer has let in: with who sent it, and what it was found to need.
 
 #include <unordered_map>
 
@@ -19,8 +19,8 @@ struct Standing {
 };
 
 struct Request : http::Request {
-  /// Shared by copies. While something runs for long (a stream, a blocking query) the gate keeps it up to date, and
-  /// ends what runs once a need is gone.
+  /// Shared by copies. While something runs for long (a stream, a blocking query) the authorizer keeps it up to date,
+  /// and ends what runs once a need is gone.
   std::shared_ptr<Standing> standing = std::make_shared<Standing>();
   std::string id = {};  ///< names the request in the audit log and in the answer's X-Request-Id
 
@@ -42,9 +42,9 @@ struct Request : http::Request {
 
 /// Whether a list shows what is in a namespace: in the one that was asked for; with "*" in each in which the caller may
 /// do what the route asks for. Lists are long: each namespace is decided on once. The request outlives it.
-class Shown {
+class NamespaceFilter {
  public:
-  explicit Shown(const Request& request) : request_(request), asked_(namespace_of(request)) {}
+  explicit NamespaceFilter(const Request& request) : request_(request), asked_(namespace_of(request)) {}
   bool operator()(const std::string& ns);
 
  private:

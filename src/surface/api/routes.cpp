@@ -1,6 +1,6 @@
 #include "api/routes.hpp"
 
-#include "api/access/doorman.hpp"
+#include "api/access/head_check.hpp"
 #include "async/watchdog.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 /// What a request of this route is served with.
 struct Served {
-  std::shared_ptr<Gate> gate;
+  std::shared_ptr<Authorizer> authorizer;
   Api& api;
   GuardedRoute route;
   Routes::Handler handler;
@@ -67,17 +67,17 @@ awaitable<Response> say_no_more(awaitable<Response> work, std::string asked) {
 awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
   std::string asked = request.params.empty() ? std::string() : request.params.front().second;
   const bool unseen = hide_what_is_not_its(*served, request);
-  served->gate->check(served->route.right, request);
+  served->authorizer->check(served->route.right, request);
   check_body_was_read(request);
   check_region(*served, request);
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
   auto work = unseen ? say_no_more(served->handler(request), std::move(asked)) : served->handler(request);
   Response response =
-      watched ? co_await served->gate->while_allowed(request, std::move(work)) : co_await std::move(work);
+      watched ? co_await served->authorizer->while_allowed(request, std::move(work)) : co_await std::move(work);
   // Also where no index is told: Go clients read them of every answer, in this order, up to the first that is missing.
   if (!response.headers.find("X-Nomad-LastContact")) response.headers.set("X-Nomad-LastContact", "0");
   if (!response.headers.find("X-Nomad-KnownLeader")) response.headers.set("X-Nomad-KnownLeader", "true");
-  co_return served->gate->guarded(request, std::move(response));
+  co_return served->authorizer->guarded(request, std::move(response));
 }
 
 /// The target without what a client may have put into its query by mistake: only the path, and the namespace.
@@ -87,7 +87,7 @@ std::string told_target(const Request& request) {
 }
 
 void begin_note(const Served& served, Request& request) {
-  request.audit = std::make_shared<AuditNote>(served.api.server.writer().tables(), served.gate->turns());
+  request.audit = std::make_shared<AuditNote>(served.api.server.writer().tables(), served.authorizer->row_locks());
   auto& record = request.audit->record;
   record.time = served.api.clock.now();
   record.request_id = request.id;
@@ -119,10 +119,10 @@ void set_result(server::AuditRecord& record, const std::exception_ptr& escaped, 
 }
 
 /// Who hung up does not thereby leave the log: the decision that was handed in is waited for.
-awaitable<void> outlast_client(std::shared_ptr<Gate> gate) {
+awaitable<void> outlast_client(std::shared_ptr<Authorizer> authorizer) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   try {
-    co_await gate->settle();
+    co_await authorizer->settle();
   } catch (const Error&) {  // the server is stopping: what the tables hold is what there is
   }
 }
@@ -141,7 +141,7 @@ awaitable<Response> handle_audited(std::shared_ptr<const Served> served, Request
   }
   if (async::is_cancellation(escaped)) {
     co_await asio::this_coro::throw_if_cancelled(false);
-    co_await outlast_client(served->gate);
+    co_await outlast_client(served->authorizer);
   }
   request.audit->finish();
   auto record = std::move(request.audit->record);
@@ -185,7 +185,7 @@ awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request ra
   request.service_provider = served->api.service_provider;
   async::doing(request.method + " " + request.path);
   const Account account(served->api, request);
-  if (auto refusal = served->gate->enter(served->route.right, request)) co_return std::move(*refusal);
+  if (auto refusal = served->authorizer->enter(served->route.right, request)) co_return std::move(*refusal);
   if (served->api.audit == nullptr || !changes_something(served->route, request.method))
     co_return co_await handle(served, std::move(request));
   request.id = "req-" + SystemIds().uuid().substr(0, 8);
@@ -194,12 +194,13 @@ awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request ra
 
 }  // namespace
 
-Routes::Routes(http::Router& router, Api& api) : router_(router), api_(api), gate_(std::make_shared<Gate>(api)) {}
+Routes::Routes(http::Router& router, Api& api)
+    : router_(router), api_(api), authorizer_(std::make_shared<Authorizer>(api)) {}
 
 void Routes::add(std::string_view methods, std::string_view pattern, std::string name, Right right, Handler handler,
                  RouteTraits traits) {
   all_.push_back({std::string(methods), std::string(pattern), name, right, traits});
-  auto served = std::make_shared<const Served>(Served{gate_, api_, all_.back(), std::move(handler)});
+  auto served = std::make_shared<const Served>(Served{authorizer_, api_, all_.back(), std::move(handler)});
   router_.add(methods, pattern, std::move(name),
               [served = std::move(served)](http::Request raw) { return serve(served, std::move(raw)); },
               {.body_limit = traits.body_limit});
@@ -209,10 +210,10 @@ void Routes::add_streamed(std::string_view methods, std::string_view pattern, st
                           StreamedHandler handler, RouteTraits traits) {
   all_.push_back({std::string(methods), std::string(pattern), name, right, traits});
   http::RouteOptions options{.body_limit = traits.body_limit};
-  options.streamed = [gate = gate_, &api = api_, route = all_.back(), handler = std::move(handler)](
+  options.streamed = [authorizer = authorizer_, &api = api_, route = all_.back(), handler = std::move(handler)](
                          http::Request raw, http::BodyReader& body) {
     Handler with_body = [handler, &body](Request request) { return handler(std::move(request), body); };
-    auto served = std::make_shared<const Served>(Served{gate, api, route, std::move(with_body)});
+    auto served = std::make_shared<const Served>(Served{authorizer, api, route, std::move(with_body)});
     return serve(std::move(served), std::move(raw));
   };
   router_.add(methods, pattern, std::move(name), {}, std::move(options));

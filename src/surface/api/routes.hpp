@@ -3,10 +3,10 @@
 /// How routes are registered. One function per group of paths; only add_routes calls them. Each route says what it asks
 /// of its caller (api/access/right.hpp), how much it reads at most, and whether it changes anything.
 
-#include "api/access/gate.hpp"
+#include "api/access/authorizer.hpp"
 #include "api/search/query.hpp"
-#include "api/access/trust_body.hpp"
 #include "api/work.hpp"
+#include "wire/access/join_token.hpp"
 
 namespace underway::api {
 
@@ -41,7 +41,7 @@ struct GuardedRoute {
   RouteTraits traits;
 };
 
-/// Puts routes on a router, each behind the gate.
+/// Puts routes on a router, each behind the authorizer.
 class Routes {
  public:
   using Handler = std::function<awaitable<Response>(Request)>;
@@ -50,8 +50,8 @@ class Routes {
   /// As http::Router::add.
   void add(std::string_view methods, std::string_view pattern, std::string name, Right right, Handler handler,
            RouteTraits traits = {});
-  /// A route that takes its body piece by piece (http::RouteOptions::streamed): it is behind the gate before any of it
-  /// has come.
+  /// A route that takes its body piece by piece (http::RouteOptions::streamed): it is behind the authorizer before any
+  /// of it has come.
   using StreamedHandler = std::function<awaitable<Response>(Request, http::BodyReader&)>;
   void add_streamed(std::string_view methods, std::string_view pattern, std::string name, Right right,
                     StreamedHandler handler, RouteTraits traits = {});
@@ -60,7 +60,7 @@ class Routes {
  private:
   http::Router& router_;
   Api& api_;
-  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Authorizer> authorizer_;
   std::vector<GuardedRoute> all_;
 };
 
@@ -79,7 +79,7 @@ void add_node_routes(Routes& routes, Api& api);
 void add_node_pool_routes(Routes& routes, Api& api);
 void add_allocation_routes(Routes& routes, Api& api);
 void add_service_routes(Routes& routes, Api& api);
-void add_file_routes(Routes& routes, Api& api);
+void add_allocation_file_routes(Routes& routes, Api& api);
 void add_exec_routes(Routes& routes, Api& api);
 void add_deployment_routes(Routes& routes, Api& api);
 void add_evaluation_routes(Routes& routes, Api& api);
@@ -101,7 +101,7 @@ void add_change_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_quota_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);
-void add_sync_file_routes(Routes& routes, Api& api);
+void add_declared_file_routes(Routes& routes, Api& api);
 void add_capsule_state_routes(Routes& routes, Api& api);
 void add_saving_routes(Routes& routes, Api& api);
 void add_slurm_routes(Routes& routes, Api& api);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -17,32 +20,36 @@ std::string flag_cases() {
   return out;
 }
 
-std::string nouns() {
-  std::string out;
-  std::string last;
+struct Noun {
+  std::string name;
+  std::string verbs;  ///< with blanks between; none for a command of one word
+};
+
+/// Each once: commands of a noun need not stand together, as `capsule snapshot` and `capsule move` do not.
+std::vector<Noun> nouns() {
+  std::vector<Noun> all;
   for (const auto* command : commands()) {
-    const std::string noun(command->name.substr(0, command->name.find(' ')));
-    if (noun != last) out += (out.empty() ? "" : " ") + noun;
-    last = noun;
+    const std::size_t blank = command->name.find(' ');
+    const std::string name(command->name.substr(0, blank));
+    auto noun = std::ranges::find(all, name, &Noun::name);
+    if (noun == all.end()) noun = all.insert(all.end(), {name, {}});
+    if (blank == std::string_view::npos) continue;
+    noun->verbs += (noun->verbs.empty() ? "" : " ") + std::string(command->name.substr(blank + 1));
   }
-  return out;
+  return all;
+}
+
+std::string noun_words() {
+  std::vector<std::string> names;
+  for (const auto& noun : nouns()) names.push_back(noun.name);
+  return join(names, " ");
 }
 
 std::string verb_cases() {
-  std::string out, last, verbs;
-  const auto flush = [&] {
-    if (!verbs.empty()) out += fmt::format("    '{}') words='{}' ;;\n", last, verbs);
-    verbs.clear();
-  };
-  for (const auto* command : commands()) {
-    const std::size_t blank = command->name.find(' ');
-    const std::string noun(command->name.substr(0, blank));
-    if (noun != last) flush();
-    last = noun;
-    if (blank != std::string_view::npos)
-      verbs += (verbs.empty() ? "" : " ") + std::string(command->name.substr(blank + 1));
+  std::string out;
+  for (const auto& noun : nouns()) {
+    if (!noun.verbs.empty()) out += fmt::format("    '{}') words='{}' ;;\n", noun.name, noun.verbs);
   }
-  flush();
   return out;
 }
 
@@ -51,7 +58,7 @@ std::string bash() {
          "_underway() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} words=''\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then words='" +
-         nouns() +
+         noun_words() +
          "'\n"
          "  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${current#-}\" = \"$current\" ]; then\n"
          "    case \"${COMP_WORDS[1]}\" in\n" +

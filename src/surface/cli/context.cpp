@@ -10,7 +10,9 @@
 
 #include "agent/config.hpp"
 #include "base/json.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "drivers/config_problems.hpp"
@@ -143,7 +145,8 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
 
 LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   auto inputs = inputs_of(arguments);
-  const std::string text = read_job_file(path), name = path == "-" ? "standard input" : without_password(path);
+  const std::string text = read_job_file(path),
+                    name = path == "-" ? "standard input" : redact_url(path, UrlUser::absent);
   if (path != "-" && !is_url(path)) inputs.base_dir = std::filesystem::absolute(path).parent_path();
   const auto parsed = jobspec::parse_job(text, name, inputs);
   if (!parsed.job) refuse(parsed.diagnostics, fmt::format("the job file '{}'", name));
@@ -159,7 +162,7 @@ LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   return loaded;
 }
 
-api::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client) {
+wire::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client) {
   if (!std::filesystem::is_directory(directory)) {
     throw Error(Code::not_found, fmt::format("'{}' is no directory", directory))
         .advise("name the directory that holds cluster.hcl");
@@ -187,11 +190,11 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
   };
   const auto loaded = jobspec::load_directory(directory, inputs);
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));
-  api::ClusterBody body;
+  wire::ClusterBody body;
   body.cluster = loaded.directory->cluster;
   body.namespaces = loaded.directory->namespaces;
   body.cluster.directory = std::filesystem::absolute(directory).lexically_normal().string();
-  for (const auto& file : loaded.directory->files) body.files.push_back(api::body_of(file));
+  for (const auto& file : loaded.directory->files) body.files.push_back(wire::body_of(file));
   for (const auto& file : loaded.directory->jobs) {
     model::JobSubmission submission;
     submission.source = file.source;
@@ -203,7 +206,7 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
 
 std::string ago(std::int64_t nanos) {
   if (nanos <= 0) return "never";
-  return human_duration(SystemClock().now() - from_unix_nanos(nanos)) + " ago";
+  return human_duration(current_time() - from_unix_nanos(nanos)) + " ago";
 }
 
 bool confirm(const std::string& question) {

@@ -2,10 +2,10 @@
 /// @file
 /// What commands share: the client from the flags, ids from prefixes, output as JSON, directories of HCL files.
 
-#include "api/cluster/cluster_body.hpp"
 #include "cli/command.hpp"
 #include "jobspec/cluster_file.hpp"
 #include "sdk/client.hpp"
+#include "wire/cluster/cluster.hpp"
 
 namespace underway::cli {
 
@@ -47,7 +47,7 @@ LoadedJob load_job(const std::string& path, const Arguments& arguments);
 
 /// A cluster's directory, ready to be sent. Throws as load_job does. `client` may be null: then no job outside of the
 /// directory is known.
-api::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client);
+wire::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client);
 
 /// "3m ago"; "never".
 std::string ago(std::int64_t unix_nanos);

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "http/plain_error.hpp"
 
@@ -118,7 +119,7 @@ std::string moment(std::int64_t nanos) {
 
 std::string since(std::int64_t nanos) {
   if (nanos <= 0) return std::string(kNone);
-  std::int64_t left = (unix_nanos(SystemClock().now()) - nanos) / 1'000'000'000;
+  std::int64_t left = (unix_nanos(current_time()) - nanos) / 1'000'000'000;
   const bool past = left >= 0;
   left = std::abs(left);
   constexpr std::pair<std::int64_t, const char*> kUnits[] = {{31'536'000, "y"}, {2'592'000, "mo"}, {86'400, "d"},

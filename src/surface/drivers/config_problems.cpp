@@ -2,11 +2,11 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "capsule/config.hpp"
 #include "driver/driver.hpp"
 #include "os/capability.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/config.hpp"
+#include "run/config/config.hpp"
 
 namespace underway::drivers {
 namespace {
@@ -26,7 +26,7 @@ Check find_check(std::string_view driver) {
   if (driver == "exec") return &driver::exec_problems;
   if (driver == "podman" || driver == "docker") return &container_problems;
   if (driver == "charliecloud") return &pod::charliecloud_problems;
-  if (driver == "capsule") return &capsule::problems;
+  if (driver == "capsule") return &run::problems;
   return nullptr;
 }
 

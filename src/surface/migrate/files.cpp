@@ -203,10 +203,10 @@ class FileMaker {
 
   std::vector<std::string> inexpressible_lines() const {
     std::vector<std::string> lines;
-    for (const auto& one : out_.inexpressible) {
-      std::string place = one.file;
-      if (one.line > 0) place += fmt::format(":{}", one.line);
-      lines.push_back(fmt::format("- {}: {}, {}: {}", place, one.object, one.what, one.why));
+    for (const auto& field : out_.inexpressible) {
+      std::string place = field.file;
+      if (field.line > 0) place += fmt::format(":{}", field.line);
+      lines.push_back(fmt::format("- {}: {}, {}: {}", place, field.object, field.what, field.why));
     }
     return lines;
   }

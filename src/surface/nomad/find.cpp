@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "nomad/rows.hpp"
+#include "nomad/text/rows.hpp"
 
 namespace underway::nomad {
 
@@ -32,13 +32,13 @@ void refuse_one_letter(const Kind& kind, const std::string& prefix) {
 array matching(Api& api, const Kind& kind, const std::string& prefix, const char* wanted = nullptr) {
   refuse_one_letter(kind, prefix);
   array found;
-  for (const auto& one : elements(api.get(kind.path, {{"prefix", prefix}}))) {
-    if (wanted != nullptr && !cli::truth(one, wanted)) continue;
-    if (text(one, "ID") == prefix) {
-      found = {one};
+  for (const auto& row : elements(api.get(kind.path, {{"prefix", prefix}}))) {
+    if (wanted != nullptr && !cli::truth(row, wanted)) continue;
+    if (text(row, "ID") == prefix) {
+      found = {row};
       break;
     }
-    found.push_back(one);
+    found.push_back(row);
   }
   if (found.empty()) throw Error(Code::not_found, fmt::format(fmt::runtime(kind.none), prefix));
   return found;
@@ -108,10 +108,10 @@ namespace {
 
 std::string allocation_of_job(Api& api, const std::string& job, const std::string& group) {
   std::string found;
-  for (const auto& one : elements(api.get("/v1/job/" + cli::part(job) + "/allocations"))) {
-    if (!group.empty() && text(one, "TaskGroup") != group) continue;
-    if (text(one, "ClientStatus") == "running") return text(one, "ID");
-    if (found.empty()) found = text(one, "ID");
+  for (const auto& allocation : elements(api.get("/v1/job/" + cli::part(job) + "/allocations"))) {
+    if (!group.empty() && text(allocation, "TaskGroup") != group) continue;
+    if (text(allocation, "ClientStatus") == "running") return text(allocation, "ID");
+    if (found.empty()) found = text(allocation, "ID");
   }
   if (!found.empty()) return found;
   throw Error(Code::not_found, fmt::format("job \"{}\" doesn't exist or it has no allocations{}", job,

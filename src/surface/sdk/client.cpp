@@ -130,9 +130,9 @@ T Client::get(std::string_view path, http::Query query) {
 }
 
 template <class T>
-At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
+Indexed<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
   const auto response = send("GET", path, std::move(query), {}, wait);
-  At<T> at{json::decode_text<T>(response.body, "answer"), 0};
+  Indexed<T> at{json::decode_text<T>(response.body, "answer"), 0};
   if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   // 0 is told of a list in which nothing ever was; from there nobody could wait.
   at.index = std::max<model::Revision>(at.index, 1);
@@ -149,14 +149,15 @@ RegisteredJob Client::register_job(const model::Job& job, const std::optional<mo
   return registered_of(send("PUT", "/v1/jobs", {}, job_body(job, submission, more)));
 }
 
-api::JobChange Client::plan_job(const model::Job& job) {
+wire::JobChange Client::plan_job(const model::Job& job) {
   const auto response = send("PUT", job_path(job.id, "/plan"), {}, job_body(job, std::nullopt, ",\"Diff\":true"));
   auto value = json::parse(response.body);
-  auto change = json::decode<api::JobChange>(value, "plan");
+  auto change = json::decode<wire::JobChange>(value, "plan");
   change.id = job.id;
   const auto& annotations = value.at("Annotations");
-  change.updates = json::decode<std::map<std::string, api::DesiredUpdates>>(annotations.at("DesiredTGUpdates"), "plan");
-  change.evicted = json::decode<std::vector<api::Evicted>>(annotations.at("PreemptedAllocs"), "plan");
+  change.updates =
+      json::decode<std::map<std::string, wire::DesiredUpdates>>(annotations.at("DesiredTGUpdates"), "plan");
+  change.evicted = json::decode<std::vector<wire::Evicted>>(annotations.at("PreemptedAllocs"), "plan");
   return change;
 }
 
@@ -170,8 +171,8 @@ RegisteredJob Client::evaluate_job(const std::string& id, bool force_reschedule)
   const boost::json::object body{{"JobID", id}, {"EvalOptions", {{"ForceReschedule", force_reschedule}}}};
   return registered_of(send("PUT", job_path(id, "/evaluate"), {}, boost::json::serialize(body)));
 }
-std::vector<api::JobStub> Client::jobs(const std::string& prefix) {
-  return get<std::vector<api::JobStub>>("/v1/jobs", {{"prefix", prefix}});
+std::vector<wire::JobStub> Client::jobs(const std::string& prefix) {
+  return get<std::vector<wire::JobStub>>("/v1/jobs", {{"prefix", prefix}});
 }
 model::Job Client::job(const std::string& id) { return get<model::Job>(job_path(id)); }
 
@@ -183,13 +184,13 @@ model::JobSubmission Client::job_submission(const std::string& id, std::optional
   return get<model::JobSubmission>(job_path(id, "/submission"),
                                    version ? http::Query{{"version", std::to_string(*version)}} : http::Query{});
 }
-std::vector<api::AllocationStub> Client::job_allocations(const std::string& id) {
-  return get<std::vector<api::AllocationStub>>(job_path(id, "/allocations"));
+std::vector<wire::AllocationStub> Client::job_allocations(const std::string& id) {
+  return get<std::vector<wire::AllocationStub>>(job_path(id, "/allocations"));
 }
 std::vector<model::Evaluation> Client::job_evaluations(const std::string& id) {
   return get<std::vector<model::Evaluation>>(job_path(id, "/evaluations"));
 }
-api::JobSummary Client::job_summary(const std::string& id) { return get<api::JobSummary>(job_path(id, "/summary")); }
+wire::JobSummary Client::job_summary(const std::string& id) { return get<wire::JobSummary>(job_path(id, "/summary")); }
 
 std::vector<model::Deployment> Client::job_deployments(const std::string& id) {
   return get<std::vector<model::Deployment>>(job_path(id, "/deployments"));
@@ -208,11 +209,11 @@ void Client::set_job_stable(const std::string& id, std::int64_t version, bool st
 std::vector<model::Deployment> Client::deployments(const std::string& prefix) {
   return get<std::vector<model::Deployment>>("/v1/deployments", {{"prefix", prefix}});
 }
-At<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
+Indexed<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
   return get_at<model::Deployment>("/v1/deployment/" + http::percent_encode(id), {}, wait);
 }
-std::vector<api::AllocationStub> Client::deployment_allocations(const std::string& id) {
-  return get<std::vector<api::AllocationStub>>("/v1/deployment/allocations/" + http::percent_encode(id));
+std::vector<wire::AllocationStub> Client::deployment_allocations(const std::string& id) {
+  return get<std::vector<wire::AllocationStub>>("/v1/deployment/allocations/" + http::percent_encode(id));
 }
 
 namespace {
@@ -255,16 +256,16 @@ UpdatedDeployment Client::set_allocation_health(const std::string& deployment_id
                                                                     {"UnhealthyAllocationIDs", texts(unhealthy)}})));
 }
 
-api::Explanation Client::explain_job(const std::string& id, bool nodes) {
-  return get<api::Explanation>("/v1/underway/job/" + http::percent_encode(id) + "/explain",
-                               nodes ? http::Query{{"nodes", ""}} : http::Query{});
+wire::Explanation Client::explain_job(const std::string& id, bool nodes) {
+  return get<wire::Explanation>("/v1/underway/job/" + http::percent_encode(id) + "/explain",
+                                nodes ? http::Query{{"nodes", ""}} : http::Query{});
 }
 
-std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
-  return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
+std::vector<wire::NodeStub> Client::nodes(const std::string& prefix) {
+  return get<std::vector<wire::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }
 model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + http::percent_encode(id)); }
-At<model::Node> Client::node_at(const std::string& id, Wait wait) {
+Indexed<model::Node> Client::node_at(const std::string& id, Wait wait) {
   return get_at<model::Node>("/v1/node/" + http::percent_encode(id), {}, wait);
 }
 std::vector<model::Allocation> Client::node_allocations(const std::string& id) {
@@ -285,11 +286,11 @@ boost::json::value drain_spec(const std::optional<model::DrainStrategy>& drain) 
 
 }  // namespace
 
-impact::Judgement Client::plan_drain(const std::string& node_id, const model::DrainStrategy& drain) {
+model::Judgement Client::plan_drain(const std::string& node_id, const model::DrainStrategy& drain) {
   const boost::json::object body{{"DrainSpec", drain_spec(drain)}};
   const auto response = send("PUT", "/v1/underway/node/" + http::percent_encode(node_id) + "/drain/plan", {},
                              boost::json::serialize(body));
-  return json::decode_text<impact::Judgement>(response.body, "answer");
+  return json::decode_text<model::Judgement>(response.body, "answer");
 }
 void Client::drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain,
                         bool mark_eligible, const model::StringMap& meta) {
@@ -308,8 +309,8 @@ std::int64_t Client::decide_orphans(const std::vector<std::string>& node_ids, bo
   return json::parse(response.body).at("Count").to_number<std::int64_t>();
 }
 
-std::vector<api::AllocationStub> Client::allocations(const std::string& prefix) {
-  return get<std::vector<api::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});
+std::vector<wire::AllocationStub> Client::allocations(const std::string& prefix) {
+  return get<std::vector<wire::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});
 }
 model::Allocation Client::allocation(const std::string& id) {
   const auto value = json::parse(send("GET", "/v1/allocation/" + http::percent_encode(id)).body);
@@ -345,12 +346,12 @@ std::map<std::string, model::CheckResult> Client::allocation_checks(const std::s
 std::vector<model::Evaluation> Client::evaluations(const std::string& prefix) {
   return get<std::vector<model::Evaluation>>("/v1/evaluations", {{"prefix", prefix}});
 }
-At<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
+Indexed<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
   return get_at<model::Evaluation>("/v1/evaluation/" + http::percent_encode(id), {}, wait);
 }
-At<std::vector<api::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
-  return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + http::percent_encode(id) + "/allocations", {},
-                                                  wait);
+Indexed<std::vector<wire::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
+  return get_at<std::vector<wire::AllocationStub>>("/v1/evaluation/" + http::percent_encode(id) + "/allocations", {},
+                                                   wait);
 }
 
 std::vector<model::ServiceInstance> Client::service(const std::string& name, const std::string& choose) {
@@ -368,7 +369,7 @@ void Client::delete_service(const std::string& name, const std::string& id) {
   send("DELETE", "/v1/service/" + http::percent_encode(name) + "/" + http::percent_encode(id));
 }
 
-AppliedCluster Client::apply_cluster(api::ClusterBody body) {
+AppliedCluster Client::apply_cluster(wire::ClusterBody body) {
   send_pieces(body.cluster.name, body.files);
   const auto value = json::parse(
       send("PUT", "/v1/underway/cluster/" + http::percent_encode(body.cluster.name), {}, json::encode(body)).body);
@@ -378,8 +379,8 @@ AppliedCluster Client::apply_cluster(api::ClusterBody body) {
   applied.index = index_of(value, "Index");
   return applied;
 }
-api::ClusterPlan Client::plan_cluster(const api::ClusterBody& body) {
-  return json::decode_text<api::ClusterPlan>(
+wire::ClusterPlan Client::plan_cluster(const wire::ClusterBody& body) {
+  return json::decode_text<wire::ClusterPlan>(
       send("PUT", "/v1/underway/cluster/" + http::percent_encode(body.cluster.name) + "/plan", {}, json::encode(body))
           .body,
       "plan");
@@ -391,12 +392,12 @@ std::vector<model::Cluster> Client::clusters() { return get<std::vector<model::C
 std::vector<model::Host> Client::hosts(const std::string& cluster) {
   return get<std::vector<model::Host>>("/v1/underway/hosts", {{"cluster", cluster}});
 }
-At<api::Status> Client::status(const std::string& cluster, Wait wait) {
-  return get_at<api::Status>("/v1/underway/status", {{"cluster", cluster}}, wait);
+Indexed<wire::Status> Client::status(const std::string& cluster, Wait wait) {
+  return get_at<wire::Status>("/v1/underway/status", {{"cluster", cluster}}, wait);
 }
 
-api::CreatedJoinToken Client::create_join_token(const api::NewJoinToken& request) {
-  return json::decode_text<api::CreatedJoinToken>(
+wire::CreatedJoinToken Client::create_join_token(const wire::NewJoinToken& request) {
+  return json::decode_text<wire::CreatedJoinToken>(
       send("PUT", "/v1/underway/join-tokens", {}, json::encode(request)).body, "answer");
 }
 std::vector<model::JoinToken> Client::join_tokens() {

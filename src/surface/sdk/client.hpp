@@ -6,26 +6,29 @@
 
 #include <functional>
 
-#include "api/capsule/capsule_body.hpp"
-#include "api/cluster/cluster_body.hpp"
-#include "api/job/explain.hpp"
-#include "api/capsule/saving_body.hpp"
-#include "api/cluster/slurm_versions.hpp"
-#include "api/cluster/status.hpp"
-#include "api/access/trust_body.hpp"
-#include "api/variable/variable_body.hpp"
 #include "http/client.hpp"
 #include "image/store.hpp"
-#include "impact/entries.hpp"
 #include "model/access/acl.hpp"
-#include "model/evaluation.hpp"
 #include "model/access/namespace.hpp"
-#include "model/node/node.hpp"
-#include "model/node/orphans.hpp"
 #include "model/capsule/saving.hpp"
+#include "model/deployment.hpp"
+#include "model/evaluation.hpp"
+#include "model/file_status.hpp"
+#include "model/impact.hpp"
+#include "model/node/orphans.hpp"
 #include "model/service_instance.hpp"
-#include "node/server/client_messages.hpp"
-#include "provision/sync_status.hpp"
+#include "protocol/client_messages.hpp"
+#include "wire/access/join_token.hpp"
+#include "wire/allocation/allocation_stub.hpp"
+#include "wire/capsule/capsule.hpp"
+#include "wire/capsule/saving.hpp"
+#include "wire/cluster/cluster.hpp"
+#include "wire/cluster/slurm_versions.hpp"
+#include "wire/cluster/status.hpp"
+#include "wire/job/explanation.hpp"
+#include "wire/job/job_stub.hpp"
+#include "wire/job/service_stub.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::sdk {
 
@@ -51,7 +54,7 @@ Address address_from_environment(const std::string& socket);
 
 /// A blocking read: what was read, and the index to wait for changes from.
 template <class T>
-struct At {
+struct Indexed {
   T value;
   model::Revision index = 0;
 };
@@ -137,6 +140,11 @@ struct EventStart {
   model::Revision complete_from = 0;  ///< events before this index are not kept any more; 0: it does not say
 };
 
+/// The versions of what a capsule serves Slurm with, as "22.05.8"; absent: it has no such service.
+struct SlurmServices {
+  std::optional<std::string> slurmctld, slurmdbd;
+};
+
 /// What a session with a command needs from the terminal, and tells it.
 struct ExecSession {
   std::vector<std::string> command;
@@ -163,18 +171,18 @@ class Client {
   // --- jobs
   RegisteredJob register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
                              std::optional<model::Revision> enforce_index = {}, const Registration& registration = {});
-  api::JobChange plan_job(const model::Job& job);
+  wire::JobChange plan_job(const model::Job& job);
   RegisteredJob stop_job(const std::string& id, const Stop& how = {});
   /// `force_reschedule`: what has failed is replaced now, whatever its `reschedule` says.
   RegisteredJob evaluate_job(const std::string& id, bool force_reschedule = false);
-  std::vector<api::JobStub> jobs(const std::string& prefix = {});
-  Page<api::JobStub> jobs(const ListQuery& query);
+  std::vector<wire::JobStub> jobs(const std::string& prefix = {});
+  Page<wire::JobStub> jobs(const ListQuery& query);
   model::Job job(const std::string& id);
   std::vector<model::Job> job_versions(const std::string& id);
   model::JobSubmission job_submission(const std::string& id, std::optional<std::int64_t> version = {});
-  std::vector<api::AllocationStub> job_allocations(const std::string& id);
+  std::vector<wire::AllocationStub> job_allocations(const std::string& id);
   std::vector<model::Evaluation> job_evaluations(const std::string& id);
-  api::JobSummary job_summary(const std::string& id);
+  wire::JobSummary job_summary(const std::string& id);
   std::vector<model::Deployment> job_deployments(const std::string& id);  ///< newest first
   RegisteredJob revert_job(const std::string& id, std::int64_t version,
                            std::optional<std::int64_t> enforce_prior_version = {});
@@ -196,8 +204,8 @@ class Client {
   // --- deployments
   std::vector<model::Deployment> deployments(const std::string& prefix = {});
   Page<model::Deployment> deployments(const ListQuery& query);
-  At<model::Deployment> deployment(const std::string& id, Wait wait = {});
-  std::vector<api::AllocationStub> deployment_allocations(const std::string& id);
+  Indexed<model::Deployment> deployment(const std::string& id, Wait wait = {});
+  std::vector<wire::AllocationStub> deployment_allocations(const std::string& id);
   /// No groups: all of them.
   UpdatedDeployment promote_deployment(const std::string& id, const std::vector<std::string>& groups = {});
   UpdatedDeployment fail_deployment(const std::string& id);
@@ -206,14 +214,14 @@ class Client {
                                           const std::vector<std::string>& unhealthy);
 
   // --- nodes, allocations, evaluations
-  std::vector<api::NodeStub> nodes(const std::string& prefix = {});
-  Page<api::NodeStub> nodes(const ListQuery& query);
+  std::vector<wire::NodeStub> nodes(const std::string& prefix = {});
+  Page<wire::NodeStub> nodes(const ListQuery& query);
   /// What the machine does now. Asked of the node, as the next.
-  node::HostStats node_stats(const std::string& id);
-  node::NodeMetadata node_metadata(const std::string& id);
-  node::NodeMetadata apply_node_metadata(const std::string& id, const node::MetadataRequest& request);
+  protocol::HostStats node_stats(const std::string& id);
+  protocol::NodeMetadata node_metadata(const std::string& id);
+  protocol::NodeMetadata apply_node_metadata(const std::string& id, const protocol::MetadataRequest& request);
   model::Node node(const std::string& id);
-  At<model::Node> node_at(const std::string& id, Wait wait);
+  Indexed<model::Node> node_at(const std::string& id, Wait wait);
   std::vector<model::Allocation> node_allocations(const std::string& id);
   void set_eligibility(const std::string& node_id, model::Eligibility eligibility);
   /// `drain` as decided by whoever asks: its deadline and wishes; nothing ends a drain, and `mark_eligible` then lets
@@ -221,13 +229,13 @@ class Client {
   void drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain, bool mark_eligible,
                   const model::StringMap& meta);
   /// What such a drain would do to those who use the cluster.
-  impact::Judgement plan_drain(const std::string& node_id, const model::DrainStrategy& drain);
+  model::Judgement plan_drain(const std::string& node_id, const model::DrainStrategy& drain);
   void purge_node(const std::string& node_id);
   /// What nodes run that the server does not know.
   std::vector<model::Orphans> orphans();
   /// The server takes those of the nodes over, or the nodes stop them. Returns how many.
   std::int64_t decide_orphans(const std::vector<std::string>& node_ids, bool keep);
-  std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
+  std::vector<wire::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);
   /// Returns the evaluation that places another one.
   std::string stop_allocation(const std::string& id, bool no_shutdown_delay = false);
@@ -243,14 +251,14 @@ class Client {
   std::int64_t count_evaluations(const std::string& filter);
   /// Those of `ids`, or those that `filter` wants. Returns how many.
   std::int64_t delete_evaluations(const std::vector<std::string>& ids, const std::string& filter);
-  At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
-  At<std::vector<api::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
+  Indexed<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
+  Indexed<std::vector<wire::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
 
   /// As it is; with `nodes`, what each node has to say to one more allocation.
-  api::Explanation explain_job(const std::string& id, bool nodes = false);
+  wire::Explanation explain_job(const std::string& id, bool nodes = false);
 
   // --- services
-  Page<api::ServiceListStub> services(const ListQuery& query = {});
+  Page<wire::ServiceListStub> services(const ListQuery& query = {});
   /// `choose`: "<n>|<key>"; empty: all.
   std::vector<model::ServiceInstance> service(const std::string& name, const std::string& choose = {});
   std::vector<model::ServiceInstance> allocation_services(const std::string& id);
@@ -259,37 +267,37 @@ class Client {
   void delete_service(const std::string& name, const std::string& id);
 
   // --- clusters
-  AppliedCluster apply_cluster(api::ClusterBody body);
-  api::ClusterPlan plan_cluster(const api::ClusterBody& body);
+  AppliedCluster apply_cluster(wire::ClusterBody body);
+  wire::ClusterPlan plan_cluster(const wire::ClusterBody& body);
   void stop_cluster(const std::string& name);
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
-  At<api::Status> status(const std::string& cluster = {}, Wait wait = {});
+  Indexed<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
 
   // --- capsules
   std::vector<model::Capsule> capsules();
-  At<model::Capsule> capsule(const std::string& name, Wait wait = {});
+  Indexed<model::Capsule> capsule(const std::string& name, Wait wait = {});
   /// The move's id; empty for a rehearsal.
-  std::string move_capsule(const std::string& name, const api::MoveCapsule& request);
+  std::string move_capsule(const std::string& name, const wire::MoveCapsule& request);
   /// What such a move would do to those who use it; the target is not looked at.
-  impact::Judgement plan_capsule_move(const std::string& name, const api::MoveCapsule& request);
+  model::Judgement plan_capsule_move(const std::string& name, const wire::MoveCapsule& request);
   /// The upgrade's id.
-  std::string upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request);
+  std::string upgrade_capsule(const std::string& name, const wire::UpgradeCapsule& request);
   /// Of a move or an upgrade.
   void cancel_capsule_move(const std::string& name);
   void vouch_for_fence(const std::string& name);
-  void set_capsule_standby(const std::string& name, const api::CapsuleStandby& request);
+  void set_capsule_standby(const std::string& name, const wire::CapsuleStandby& request);
   // What is saved of it, by the node that has its overlay. These take as long as the disk does.
   model::CapsuleSaving capsule_saving(const std::string& name);
-  saving::Snapshots capsule_snapshots(const std::string& name);
-  overlay::Snapshot take_capsule_snapshot(const std::string& name, const api::TakeSnapshot& request);
-  saving::Backed make_capsule_backup(const std::string& name, const api::MakeBackup& request);
-  saving::Backups capsule_backups(const std::string& name, const api::MakeBackup& request);
-  api::RestoredCapsule restore_capsule(const std::string& name, const api::RestoreCapsule& request);
-  saving::Drilled drill_capsule(const std::string& name, const api::MakeDrill& request);
+  model::Snapshots capsule_snapshots(const std::string& name);
+  model::Snapshot take_capsule_snapshot(const std::string& name, const wire::TakeSnapshot& request);
+  model::Backed make_capsule_backup(const std::string& name, const wire::MakeBackup& request);
+  model::Backups capsule_backups(const std::string& name, const wire::MakeBackup& request);
+  wire::RestoredCapsule restore_capsule(const std::string& name, const wire::RestoreCapsule& request);
+  model::Drilled drill_capsule(const std::string& name, const wire::MakeDrill& request);
 
   // --- certificates
-  api::CreatedJoinToken create_join_token(const api::NewJoinToken& request);
+  wire::CreatedJoinToken create_join_token(const wire::NewJoinToken& request);
   std::vector<model::JoinToken> join_tokens();
   void revoke_join_token(const std::string& id);
   boost::json::value tls();
@@ -352,27 +360,27 @@ class Client {
   void delete_namespace(const std::string& name);
 
   // --- synchronised files; `cluster` empty: of nodes that are in none
-  std::vector<model::SyncFile> sync_files(const std::string& cluster = {});  ///< empty: all
-  model::SyncFile sync_file(const std::string& cluster, const std::string& name);
+  std::vector<model::FileDeclaration> declared_files(const std::string& cluster = {});  ///< empty: all
+  model::FileDeclaration declared_file(const std::string& cluster, const std::string& name);
   /// Large files go ahead, in pieces.
-  provision::FilesPut put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files);
-  void remove_sync_file(const std::string& cluster, const std::string& name);
+  model::FilesPut put_files(const std::string& cluster, std::vector<wire::FileBody> files);
+  void remove_file(const std::string& cluster, const std::string& name);
   /// Its master; with `node` (an id) as that node gets it. Throws denied for a secret.
-  std::string sync_file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
+  std::string file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
   /// As it is there now.
-  provision::ReadReply sync_file_actual(const std::string& node, const std::string& capsule, const std::string& path);
+  model::FoundFile actual_file(const std::string& node, const std::string& capsule, const std::string& path);
   /// Returns how many nodes were told.
-  provision::KeyState sync_key();
-  provision::KeyState rotate_sync_key(bool force);
-  std::int64_t sync_now(const std::string& cluster, const api::SyncNowBody& request);
-  std::vector<provision::TargetStatus> sync_status(const std::string& cluster = {});
+  model::FileKeyState file_key();
+  model::FileKeyState rotate_file_key(bool force);
+  std::int64_t sync_now(const std::string& cluster, const wire::SyncNowBody& request);
+  std::vector<model::TargetStatus> file_targets(const std::string& cluster = {});
 
   /// Lines of the audit log, oldest first, until `line` returns false; `follow`: goes on with new ones.
   void audit(const std::string& since, const std::string& who, bool follow,
              const std::function<bool(std::string_view)>& line);
 
   /// The changes that were made, oldest first. `since`: "365d", "90m", an instant; empty: all that are kept.
-  std::vector<impact::Entry> changes(const std::string& since);
+  std::vector<model::ChangeEntry> changes(const std::string& since);
 
   // --- capsule images
   std::vector<image::StoredImage> images();
@@ -381,8 +389,8 @@ class Client {
   image::StoredImage image(const std::string& reference);
   boost::json::value image_info(const std::string& reference);  ///< with its manifest
   /// Of a capsule with these services; and of the slurmd that nodes have at that path.
-  api::SlurmVersions slurm_versions(const slurm::Services& services, const std::string& ns, const std::string& capsule);
-  api::SlurmVersions slurmd_versions(const std::string& path, const std::string& ns);
+  wire::SlurmVersions slurm_versions(const SlurmServices& services, const std::string& ns, const std::string& capsule);
+  wire::SlurmVersions slurmd_versions(const std::string& path, const std::string& ns);
   void remove_image(const std::string& reference, bool force = false);
   /// Told of bytes that are there, and of all.
   using Transferred = std::function<void(std::int64_t done, std::int64_t all)>;
@@ -392,7 +400,7 @@ class Client {
   /// "<name>-<version>.capsule").
   image::StoredImage pull_image(const std::string& reference, const std::string& out, TimePoint now,
                                 const Transferred& progress = {});
-  /// Of the capsule of an allocation, asked of its node: capsule::Changes, capsule::Services.
+  /// Of the capsule of an allocation, asked of its node: run::Changes, run::Services.
   boost::json::value capsule_changes(const std::string& allocation);
   boost::json::value capsule_services(const std::string& allocation);
   std::vector<image::KeyRecord> capsule_keys();
@@ -436,7 +444,7 @@ class Client {
   void use_namespace(std::string ns) { address_.ns = std::move(ns); }
 
  private:
-  void send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files);
+  void send_pieces(const std::string& cluster, std::vector<wire::FileBody>& files);
   http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
                       std::optional<Wait> wait = {}, std::optional<Duration> within = {});
   /// As send, and 409 is an answer.
@@ -449,7 +457,7 @@ class Client {
   template <class T>
   Page<T> list(std::string_view path, const ListQuery& query, http::Query more = {});
   template <class T>
-  At<T> get_at(std::string_view path, http::Query query, Wait wait);
+  Indexed<T> get_at(std::string_view path, http::Query query, Wait wait);
   int run_session(std::string_view path, const ExecSession& session, http::Query query = {});
   void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece,
               const std::function<void(const http::Headers&)>& head = {});

@@ -83,8 +83,8 @@ void Client::delete_namespace(const std::string& name) {
   send("DELETE", "/v1/namespace/" + http::percent_encode(name));
 }
 
-std::vector<impact::Entry> Client::changes(const std::string& since) {
-  return read_access_answer<std::vector<impact::Entry>>(send("GET", "/v1/underway/changes", {{"since", since}}));
+std::vector<model::ChangeEntry> Client::changes(const std::string& since) {
+  return read_access_answer<std::vector<model::ChangeEntry>>(send("GET", "/v1/underway/changes", {{"since", since}}));
 }
 
 void Client::audit(const std::string& since, const std::string& who, bool follow,

@@ -1,8 +1,8 @@
 // Capsules: who runs them, and moves.
-#include "api/capsule/capsule_body.hpp"
 #include "base/json.hpp"
 #include "base/numbers.hpp"
 #include "sdk/client.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::sdk {
 namespace {
@@ -17,33 +17,33 @@ std::vector<model::Capsule> Client::capsules() {
   return json::decode_text<std::vector<model::Capsule>>(send("GET", "/v1/underway/capsules").body, "answer");
 }
 
-At<model::Capsule> Client::capsule(const std::string& name, Wait wait) {
+Indexed<model::Capsule> Client::capsule(const std::string& name, Wait wait) {
   const auto response = send("GET", path_of(name), {}, {}, wait);
-  At<model::Capsule> at{json::decode_text<model::Capsule>(response.body, "answer"), 0};
+  Indexed<model::Capsule> at{json::decode_text<model::Capsule>(response.body, "answer"), 0};
   if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   return at;
 }
 
-std::string Client::move_capsule(const std::string& name, const api::MoveCapsule& request) {
+std::string Client::move_capsule(const std::string& name, const wire::MoveCapsule& request) {
   const auto response = send("PUT", path_of(name, "/move"), {}, json::encode(request));
-  return json::decode_text<api::MovedCapsule>(response.body, "answer").move_id;
+  return json::decode_text<wire::MovedCapsule>(response.body, "answer").move_id;
 }
 
-impact::Judgement Client::plan_capsule_move(const std::string& name, const api::MoveCapsule& request) {
+model::Judgement Client::plan_capsule_move(const std::string& name, const wire::MoveCapsule& request) {
   const auto response = send("PUT", path_of(name, "/move/plan"), {}, json::encode(request));
-  return json::decode_text<impact::Judgement>(response.body, "answer");
+  return json::decode_text<model::Judgement>(response.body, "answer");
 }
 
-std::string Client::upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request) {
+std::string Client::upgrade_capsule(const std::string& name, const wire::UpgradeCapsule& request) {
   const auto response = send("PUT", path_of(name, "/upgrade"), {}, json::encode(request));
-  return json::decode_text<api::UpgradedCapsule>(response.body, "answer").upgrade_id;
+  return json::decode_text<wire::UpgradedCapsule>(response.body, "answer").upgrade_id;
 }
 
 void Client::cancel_capsule_move(const std::string& name) { send("PUT", path_of(name, "/cancel"), {}, "{}"); }
 
 void Client::vouch_for_fence(const std::string& name) { send("PUT", path_of(name, "/host-is-off"), {}, "{}"); }
 
-void Client::set_capsule_standby(const std::string& name, const api::CapsuleStandby& request) {
+void Client::set_capsule_standby(const std::string& name, const wire::CapsuleStandby& request) {
   send("PUT", path_of(name, "/standby"), {}, json::encode(request));
 }
 
@@ -58,33 +58,33 @@ model::CapsuleSaving Client::capsule_saving(const std::string& name) {
   return json::decode_text<model::CapsuleSaving>(send("GET", path_of(name, "/saving")).body, "answer");
 }
 
-saving::Snapshots Client::capsule_snapshots(const std::string& name) {
-  return json::decode_text<saving::Snapshots>(send("GET", path_of(name, "/snapshots")).body, "answer");
+model::Snapshots Client::capsule_snapshots(const std::string& name) {
+  return json::decode_text<model::Snapshots>(send("GET", path_of(name, "/snapshots")).body, "answer");
 }
 
-overlay::Snapshot Client::take_capsule_snapshot(const std::string& name, const api::TakeSnapshot& request) {
+model::Snapshot Client::take_capsule_snapshot(const std::string& name, const wire::TakeSnapshot& request) {
   const auto response = send("PUT", path_of(name, "/snapshot"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
-  return json::decode_text<overlay::Snapshot>(response.body, "answer");
+  return json::decode_text<model::Snapshot>(response.body, "answer");
 }
 
-saving::Backed Client::make_capsule_backup(const std::string& name, const api::MakeBackup& request) {
+model::Backed Client::make_capsule_backup(const std::string& name, const wire::MakeBackup& request) {
   const auto response = send("PUT", path_of(name, "/backup"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
-  return json::decode_text<saving::Backed>(response.body, "answer");
+  return json::decode_text<model::Backed>(response.body, "answer");
 }
 
-saving::Backups Client::capsule_backups(const std::string& name, const api::MakeBackup& request) {
+model::Backups Client::capsule_backups(const std::string& name, const wire::MakeBackup& request) {
   const auto response = send("PUT", path_of(name, "/backups"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
-  return json::decode_text<saving::Backups>(response.body, "answer");
+  return json::decode_text<model::Backups>(response.body, "answer");
 }
 
-api::RestoredCapsule Client::restore_capsule(const std::string& name, const api::RestoreCapsule& request) {
+wire::RestoredCapsule Client::restore_capsule(const std::string& name, const wire::RestoreCapsule& request) {
   const auto response = send("PUT", path_of(name, "/restore"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
-  return json::decode_text<api::RestoredCapsule>(response.body, "answer");
+  return json::decode_text<wire::RestoredCapsule>(response.body, "answer");
 }
 
-saving::Drilled Client::drill_capsule(const std::string& name, const api::MakeDrill& request) {
+model::Drilled Client::drill_capsule(const std::string& name, const wire::MakeDrill& request) {
   const auto response = send("PUT", path_of(name, "/drill"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
-  return json::decode_text<saving::Drilled>(response.body, "answer");
+  return json::decode_text<model::Drilled>(response.body, "answer");
 }
 
 }  // namespace underway::sdk

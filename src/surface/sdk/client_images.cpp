@@ -58,23 +58,23 @@ boost::json::value Client::image_info(const std::string& reference) {
   return json::parse(send("GET", "/v1/underway/image/" + http::percent_encode(reference)).body);
 }
 
-api::SlurmVersions Client::slurm_versions(const slurm::Services& services, const std::string& ns,
-                                          const std::string& capsule) {
+wire::SlurmVersions Client::slurm_versions(const SlurmServices& services, const std::string& ns,
+                                           const std::string& capsule) {
   http::Query query;
   query.add("namespace", ns);
   query.add("capsule", capsule);
-  if (services.slurmctld) query.add("slurmctld", services.slurmctld->text());
-  if (services.slurmdbd) query.add("slurmdbd", services.slurmdbd->text());
+  if (services.slurmctld) query.add("slurmctld", *services.slurmctld);
+  if (services.slurmdbd) query.add("slurmdbd", *services.slurmdbd);
   const auto answer = send("GET", "/v1/underway/slurm/versions", std::move(query));
-  return json::decode_text<api::SlurmVersions>(answer.body, "answer");
+  return json::decode_text<wire::SlurmVersions>(answer.body, "answer");
 }
 
-api::SlurmVersions Client::slurmd_versions(const std::string& path, const std::string& ns) {
+wire::SlurmVersions Client::slurmd_versions(const std::string& path, const std::string& ns) {
   http::Query query;
   query.add("namespace", ns);
   query.add("slurmd", path);
   const auto answer = send("GET", "/v1/underway/slurm/versions", std::move(query));
-  return json::decode_text<api::SlurmVersions>(answer.body, "answer");
+  return json::decode_text<wire::SlurmVersions>(answer.body, "answer");
 }
 
 void Client::remove_image(const std::string& reference, bool force) {

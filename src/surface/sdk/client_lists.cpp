@@ -19,9 +19,9 @@ Page<T> Client::list(std::string_view path, const ListQuery& query, http::Query 
           std::string(response.headers.find("X-Nomad-NextToken").value_or(""))};
 }
 
-Page<api::JobStub> Client::jobs(const ListQuery& query) { return list<api::JobStub>("/v1/jobs", query); }
-Page<api::NodeStub> Client::nodes(const ListQuery& query) {
-  return list<api::NodeStub>("/v1/nodes", query, {{"resources", "true"}});
+Page<wire::JobStub> Client::jobs(const ListQuery& query) { return list<wire::JobStub>("/v1/jobs", query); }
+Page<wire::NodeStub> Client::nodes(const ListQuery& query) {
+  return list<wire::NodeStub>("/v1/nodes", query, {{"resources", "true"}});
 }
 Page<model::Evaluation> Client::evaluations(const ListQuery& query) {
   return list<model::Evaluation>("/v1/evaluations", query);
@@ -29,8 +29,8 @@ Page<model::Evaluation> Client::evaluations(const ListQuery& query) {
 Page<model::Deployment> Client::deployments(const ListQuery& query) {
   return list<model::Deployment>("/v1/deployments", query);
 }
-Page<api::ServiceListStub> Client::services(const ListQuery& query) {
-  return list<api::ServiceListStub>("/v1/services", query);
+Page<wire::ServiceListStub> Client::services(const ListQuery& query) {
+  return list<wire::ServiceListStub>("/v1/services", query);
 }
 
 std::int64_t Client::count_evaluations(const std::string& filter) {
@@ -45,15 +45,16 @@ std::int64_t Client::delete_evaluations(const std::vector<std::string>& ids, con
   return json::parse(send("DELETE", "/v1/evaluations", {}, boost::json::serialize(body)).body).at("Count").as_int64();
 }
 
-node::HostStats Client::node_stats(const std::string& id) {
-  return json::decode_text<node::HostStats>(send("GET", "/v1/client/stats", {{"node_id", id}}).body, "answer");
+protocol::HostStats Client::node_stats(const std::string& id) {
+  return json::decode_text<protocol::HostStats>(send("GET", "/v1/client/stats", {{"node_id", id}}).body, "answer");
 }
-node::NodeMetadata Client::node_metadata(const std::string& id) {
-  return json::decode_text<node::NodeMetadata>(send("GET", "/v1/client/metadata", {{"node_id", id}}).body, "answer");
+protocol::NodeMetadata Client::node_metadata(const std::string& id) {
+  return json::decode_text<protocol::NodeMetadata>(send("GET", "/v1/client/metadata", {{"node_id", id}}).body,
+                                                   "answer");
 }
-node::NodeMetadata Client::apply_node_metadata(const std::string& id, const node::MetadataRequest& request) {
+protocol::NodeMetadata Client::apply_node_metadata(const std::string& id, const protocol::MetadataRequest& request) {
   const boost::json::object body{{"NodeID", id}, {"Meta", json::to_value(request.meta)}};
-  return json::decode_text<node::NodeMetadata>(
+  return json::decode_text<protocol::NodeMetadata>(
       send("PUT", "/v1/client/metadata", {}, boost::json::serialize(body)).body, "answer");
 }
 

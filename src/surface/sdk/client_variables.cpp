@@ -15,7 +15,7 @@ std::string variable_body(const std::string& path, const std::optional<model::St
   model::OpenVariable out;
   out.row.path = path;
   out.row.lock = lock;
-  auto body = json::parse(api::encode_variable({out.row, items.value_or(model::StringMap{})}, true)).as_object();
+  auto body = json::parse(wire::encode_variable({out.row, items.value_or(model::StringMap{})}, true)).as_object();
   body.erase("Namespace");  // the request says it
   if (!items) body.erase("Items");
   return boost::json::serialize(body);
@@ -30,11 +30,11 @@ http::Query with_index(const std::optional<model::Revision>& cas) {
 std::vector<model::Variable> Client::variables(const std::string& prefix) {
   std::vector<model::Variable> out;
   const auto answer = json::parse(send("GET", "/v1/vars", {{"prefix", prefix}}).body);
-  for (const auto& entry : answer.as_array()) out.push_back(api::decode_variable(entry.as_object()).row);
+  for (const auto& entry : answer.as_array()) out.push_back(wire::decode_variable(entry.as_object()).row);
   return out;
 }
 model::OpenVariable Client::variable(const std::string& path) {
-  return api::decode_variable(json::parse(send("GET", variable_path(path)).body).as_object());
+  return wire::decode_variable(json::parse(send("GET", variable_path(path)).body).as_object());
 }
 
 WrittenVariable Client::write_variable(const std::string& method, const std::string& path, http::Query query,
@@ -44,7 +44,7 @@ WrittenVariable Client::write_variable(const std::string& method, const std::str
   // A refusal is a text; a conflict is a variable.
   out.conflict = response.status == 409 && response.body.starts_with('{');
   if (!out.conflict) detail::throw_refusal(response);
-  if (!response.body.empty()) out.variable = api::decode_variable(json::parse(response.body).as_object());
+  if (!response.body.empty()) out.variable = wire::decode_variable(json::parse(response.body).as_object());
   return out;
 }
 

@@ -54,8 +54,8 @@ void Client::events(const EventQuery& query, const std::function<void(const Even
       throw http::parse_plain_error(http_status(Code::exhausted), failure->get_string());
     const auto* events = object.if_contains("Events");
     if (events == nullptr || !events->is_array()) return idle();
-    for (const auto& one : events->get_array()) {
-      if (!event(one)) return false;
+    for (const auto& told : events->get_array()) {
+      if (!event(told)) return false;
     }
     return true;
   };

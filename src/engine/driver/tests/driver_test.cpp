@@ -285,10 +285,10 @@ class KillModeProcess : public DriverTest {
     return both.empty() ? os::ProcessIdentity{} : both.front();
   }
   void expect_gone_with_its_cgroup(Driver& driver, const os::ProcessIdentity& left, const std::string& cgroup) {
-    EXPECT_TRUE(driver.tend_leftovers(false)) << "it lives";
+    EXPECT_TRUE(driver.reap_leftovers(false)) << "it lives";
     EXPECT_TRUE(os::is_running(left));
     static_cast<void>(os::Pidfd::find(left)->signal(SIGKILL));
-    EXPECT_TRUE(eventually([&] { return !driver.tend_leftovers(false); }));
+    EXPECT_TRUE(eventually([&] { return !driver.reap_leftovers(false); }));
     EXPECT_FALSE(os::Cgroup::find(options_.cgroups, cgroup));
     EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12.runs")) << "with the groups above";
   }
@@ -367,7 +367,7 @@ TEST_F(KillModeProcess, LeftoversCanBeEnded) {
   task_ = driver->recover(spec_);
   task_->destroy();
   EXPECT_EQ(ledger_->unsettled().size(), 1U);
-  EXPECT_FALSE(driver->tend_leftovers(true));
+  EXPECT_FALSE(driver->reap_leftovers(true));
   EXPECT_FALSE(os::is_running(left));
   EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12.runs"));
 }

@@ -134,8 +134,8 @@ TEST_F(Keeper, GoesWithItsDirectoryOnceTheTaskHasEnded) {
 
 TEST_F(Keeper, GoesWithItsDirectoryAlsoWhenTheKernelGivesNoInotify) {
   std::vector<os::Fd> taken;
-  for (os::Fd one(::inotify_init1(IN_CLOEXEC)); one; one = os::Fd(::inotify_init1(IN_CLOEXEC)))
-    taken.push_back(std::move(one));
+  for (os::Fd fd(::inotify_init1(IN_CLOEXEC)); fd; fd = os::Fd(::inotify_init1(IN_CLOEXEC)))
+    taken.push_back(std::move(fd));
   ASSERT_EQ(errno, EMFILE);
   if (!os::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))) GTEST_SKIP() << "more inotify instances than open files";
   const Client client = launch(spec("exit 7"));

@@ -154,7 +154,7 @@ TEST_F(NetworkTest, ThePortOfANodesAddressIsReachedFromElsewhereFromItsAllocatio
   there.set_up("eth0");
   there.add_address("eth0", net::parse_cidr("10.3.3.2/24").value());
   const auto first = bridge(kFirst, 21001, "10.3.3.1"), second = bridge(kSecond, 21002, "10.3.3.1");
-  const Greeter one(first.namespace_path, 8080, "one");
+  const Greeter greeter(first.namespace_path, 8080, "one");
   EXPECT_EQ(ask(elsewhere, "10.3.3.1", 21001), "one");
   EXPECT_EQ(ask(machine, "10.3.3.1", 21001), "one");
   EXPECT_EQ(ask(net::Namespace::open(second.namespace_path), "10.3.3.1", 21001), "one") << "a neighbour";
@@ -192,7 +192,7 @@ TEST_F(NetworkTest, ANewAgentFindsWhatTheOldOneMadeAndRemovesWhatIsNobodys) {
   ASSERT_TRUE(networks->find(kFirst));
   EXPECT_EQ(networks->find(kFirst)->status.address, first.status.address);
   EXPECT_EQ(bridge(kFirst, 21001).namespace_path, first.namespace_path);
-  const Greeter one(first.namespace_path, 8080, "one");
+  const Greeter greeter(first.namespace_path, 8080, "one");
   EXPECT_THAT(networks->keep_only({kFirst}), ElementsAre(kSecond));
   EXPECT_EQ(networks->find(kSecond), std::nullopt);
   EXPECT_EQ(ask(machine, "127.0.0.1", 21001), "one") << "the other one's stays";
@@ -280,7 +280,7 @@ TEST_F(NetworkTest, CniPluginsMakeWhatTheirConfigurationSays) {
   EXPECT_THAT(fingerprint(options), Contains(std::pair<const std::string, std::string>("network.cni.lab", "1")));
   const auto made = networks->attach({kFirst, "cni/lab", {}, {}});
   EXPECT_EQ(made.status.address, "10.4.4.2");
-  const Greeter one(made.namespace_path, 8080, "one");
+  const Greeter greeter(made.namespace_path, 8080, "one");
   EXPECT_EQ(ask(machine, "10.4.4.2", 8080), "one");
   restart();
   EXPECT_EQ(networks->attach({kFirst, "cni/lab", {}, {}}).status.address, "10.4.4.2") << "it is found again";

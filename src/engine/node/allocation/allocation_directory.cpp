@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,8 +54,7 @@ void mount_secrets(const os::Fd& directory, const std::string& path, const os::O
   // 1 MiB as Nomad's default; nosuid and friends as for any place that tasks write to.
   const auto size = std::max<std::int64_t>(1, size_mb);
   os::Mount::tmpfs(fmt::format("/proc/self/fd/{}", directory.get()),
-                   fmt::format("size={}m,mode=0700,uid={},gid={}", size, owner.uid, owner.gid),
-                   MS_NOSUID | MS_NODEV | MS_NOEXEC)
+                   fmt::format("size={}m,mode=0700,uid={},gid={}", size, owner.uid, owner.gid), os::kDataOnly)
       .release();
 }
 

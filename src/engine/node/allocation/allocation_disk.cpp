@@ -50,9 +50,9 @@ void AllocationRunner::judge_disk(const DiskUse& use) {
                   name, human_bytes(use.parts.contains("alloc") ? use.parts.at("alloc") : 0));
   const std::int64_t below = context_.options.enforce_disk_below;
   if (below >= 100 || use.free_percent < below) {
-    runner->kill(event::make(event::kDiskExceeded, what), true);
+    runner->kill(event::make(protocol::event::kDiskExceeded, what), true);
   } else if (!std::exchange(told_of_disk_, true)) {
-    tell_all(event::make(event::kDiskExceeded,
+    tell_all(event::make(protocol::event::kDiskExceeded,
                          fmt::format("{}. It fails when less than {}% of the disk of the node are free", what, below)));
   }
 }

@@ -43,9 +43,10 @@ awaitable<void> AllocationRunner::settle_disk() {
   }
   if (dead()) co_return;
   if (failed) {
-    tell_all(event::make(event::kTaskSetup, fmt::format("The disk of allocation {} cannot be had, this one begins "
-                                                        "empty: {}",
-                                                        before, failed->one_line())));
+    tell_all(
+        event::make(protocol::event::kTaskSetup, fmt::format("The disk of allocation {} cannot be had, this one begins "
+                                                             "empty: {}",
+                                                             before, failed->one_line())));
     log::warn("node: the disk of allocation {} does not reach its successor {}: {}", before, id().substr(0, 8),
               failed->one_line());
   }
@@ -63,7 +64,8 @@ awaitable<void> AllocationRunner::bring_disk(const std::vector<std::string>& par
   bool there = false;  // the agent died before it was in place
   co_await blocking(context_.runtime, [&] { there = has_arrived(root); });
   if (!there) {
-    tell_all(event::make(event::kWaiting, fmt::format("Waiting for the disk of allocation {}", previous.substr(0, 8))));
+    tell_all(event::make(protocol::event::kWaiting,
+                         fmt::format("Waiting for the disk of allocation {}", previous.substr(0, 8))));
     awaits_disk_ = AwaitsDisk::of_this_node;
     const auto local = co_await context_.predecessors->wait_for_directory(previous);
     if (local) {
@@ -186,7 +188,7 @@ awaitable<void> AllocationRunner::join_network() {
   }
   if (!failed) co_return;
   for (const auto& [task, runner] : runners_)
-    if (!runner->dead() && !runner->running()) runner->fail(event::failure(event::kSetupFailure, *failed));
+    if (!runner->dead() && !runner->running()) runner->fail(event::failure(protocol::event::kSetupFailure, *failed));
 }
 
 awaitable<void> AllocationRunner::leave_network() {

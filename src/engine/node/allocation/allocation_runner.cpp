@@ -151,14 +151,15 @@ void AllocationRunner::review() {
       if (it == runners_.end() || !it->second->dead() || is_poststop(task)) continue;
       const model::TaskState& state = it->second->state();
       if (state.failed)
-        kill_all(event::make(event::kSiblingFailed, fmt::format("Task's sibling '{}' failed", task.name)), task.name);
+        kill_all(event::make(protocol::event::kSiblingFailed, fmt::format("Task's sibling '{}' failed", task.name)),
+                 task.name);
       else if (task.leader)
-        kill_all(event::make(event::kLeaderDead, "Leader Task in Group dead"), task.name);
+        kill_all(event::make(protocol::event::kLeaderDead, "Leader Task in Group dead"), task.name);
     }
     const bool work_over = std::ranges::all_of(
         group.tasks, [&](const model::Task& task) { return !is_work(task) || runners_.at(task.name)->dead(); });
     const bool has_work = std::ranges::any_of(group.tasks, is_work);
-    if (work_over && has_work) kill_all(event::make(event::kMainDead, "Main tasks in the group died"), "");
+    if (work_over && has_work) kill_all(event::make(protocol::event::kMainDead, "Main tasks in the group died"), "");
     const auto stops = [](const auto& entry) {
       return !is_poststop(entry.second->task()) && entry.second->record().launched;
     };
@@ -205,8 +206,9 @@ void AllocationRunner::limit_run_time(const std::map<std::string, model::TaskSta
     return;
   }
   overdue_ = true;
-  const auto reason = event::make(
-      event::kKilling, fmt::format("The allocation ran for longer than max_run_duration, {}", format_duration(*limit)));
+  const auto reason =
+      event::make(protocol::event::kKilling,
+                  fmt::format("The allocation ran for longer than max_run_duration, {}", format_duration(*limit)));
   for (const auto& [name, runner] : runners_)
     if (!runner->dead() && !is_poststop(runner->task())) runner->kill(reason, true);
 }

@@ -138,7 +138,7 @@ class AllocationRunner final : private CheckSubject {
 
   RunnerContext& context_;
   StateFiles& files_;
-  AllocationOrder order_;
+  protocol::AllocationOrder order_;
   std::shared_ptr<const model::Allocation> allocation_;
   AllocationState state_;
   std::function<void()> reported_;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// An allocation's ephemeral disk: what of its directory its successor gets, `alloc/data` and each task's `local`. It
-/// arrives beside and is put in place when all of it is there, so that whoever dies in between leaves a successor that
-/// goes on, and tasks that see all of it or nothing.
+/// arrives in a directory of its own, and is put in place when all of it is there. When the agent is killed while ten
+/// gigabytes are on their way, the next one has them sent anew; no task is started with half of them.
 
 #include <functional>
 #include <map>

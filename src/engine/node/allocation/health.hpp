@@ -1,8 +1,9 @@
 #pragma once
 /// @file
 /// Two answers about an allocation. `ready`: it does what it is for, now; dependents start by it and people see it.
-/// `healthy`: it has done so for long enough since its version came (`update` or `migrate`); rollouts count it, and
-/// once found it stands for that version. Spans are measured with timers, so a clock that is set changes nothing.
+/// `healthy`: it has done so for `min_healthy_time` since its version came (`update` or `migrate`); rollouts count it,
+/// and once found it stands for that version. A task that fails an hour after its rollout makes its allocation not
+/// ready; the rollout stays a success. Spans are measured with timers, so a clock that is set changes nothing.
 
 #include <map>
 #include <memory>

@@ -4,17 +4,17 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 
 namespace underway::node {
 
 /// Adds to `gone` what the server once ordered and wants no more.
-void Node::Impl::sort_out_unwanted(const std::set<std::string>& wanted, const AllocationsMessage& message,
+void Node::Impl::sort_out_unwanted(const std::set<std::string>& wanted, const protocol::AllocationsMessage& message,
                                    std::vector<std::string>& gone) {
   orphans_.clear();
   for (const auto& [id, runner] : runners_) {
     if (wanted.contains(id)) continue;
-    if (is_in_history(origins_[id], message.epochs) || runner->wanted_gone())
+    if (protocol::is_in_history(origins_[id], message.epochs) || runner->wanted_gone())
       gone.push_back(id);
     else if (!runner->dead())
       orphans_.insert(id);
@@ -26,14 +26,15 @@ void Node::Impl::sort_out_unwanted(const std::set<std::string>& wanted, const Al
       orphans_.size(), self_.name);
 }
 
-std::vector<OrderedAllocation> Node::Impl::ordered() const {
-  std::vector<OrderedAllocation> all;
+std::vector<protocol::OrderedAllocation> Node::Impl::ordered() const {
+  std::vector<protocol::OrderedAllocation> all;
   for (const auto& [id, runner] : runners_) {
     if (runner->dead() || runner->wanted_gone()) continue;
     const auto& allocation = runner->allocation();
-    OrderedAllocation& one = all.emplace_back();
-    one.allocation = {id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name};
-    if (const auto it = origins_.find(id); it != origins_.end()) one.origin = it->second;
+    protocol::OrderedAllocation& order = all.emplace_back();
+    order.allocation = {
+        id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name};
+    if (const auto it = origins_.find(id); it != origins_.end()) order.origin = it->second;
   }
   return all;
 }
@@ -45,18 +46,18 @@ boost::json::value Node::Impl::answer_about_orphans(const std::string& method) {
     return boost::json::object{};
   }
   if (method != "orphans.read") throw Error(Code::unsupported, fmt::format("this node does not know '{}'", method));
-  OrphanOrders found;
+  protocol::OrphanOrders found;
   for (const auto& id : orphans_) {
     const AllocationRunner& runner = get(id);
     if (runner.dead() || runner.wanted_gone()) continue;
-    AllocationOrder& order = found.orders.emplace_back();
+    protocol::AllocationOrder& order = found.orders.emplace_back();
     order.allocation = runner.allocation();
     const auto update = runner.update();
     order.allocation.client_status = update.client_status;
     order.allocation.client_description = update.client_description;
     order.allocation.task_states = update.task_states;
     order.allocation.health = update.health;
-    found.jobs.insert_or_assign(job_key(order.allocation), *order.allocation.job);
+    found.jobs.insert_or_assign(protocol::job_key(order.allocation), *order.allocation.job);
   }
   return json::to_value(found, json::Encoding::compact);
 }

@@ -51,7 +51,7 @@ awaitable<void> Node::Impl::fetch_disk(std::string allocation, std::string to) {
     std::optional<Error> failed;
     std::shared_ptr<ExecSession> session;
     try {
-      boost::json::value header = json::to_value(FileRequest{.alloc = allocation, .path = "/"});
+      boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = "/"});
       auto stream = co_await connection->open("disk.read", std::move(header));
       session = start_host_command(runtime_, unpack_command(options_.fetch_program, to), false, 0, 0, "", "/");
       co_await unpack_stream(std::move(stream), session);
@@ -69,7 +69,7 @@ awaitable<void> Node::Impl::fetch_disk(std::string allocation, std::string to) {
   }
 }
 
-awaitable<void> Node::Impl::serve_disk(FileRequest request, std::shared_ptr<link::Stream> stream) {
+awaitable<void> Node::Impl::serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream) {
   get(request.alloc);  // that we never had it is told at once
   const auto directory = co_await wait_for_directory(request.alloc);
   if (!directory)

@@ -3,8 +3,11 @@
 /// What an agent needs to find its allocations again after SIGKILL: two small files per allocation, replaced by rename,
 ///     <data_dir>/node/allocations/<id>/order.json   what the server wants: the allocation, its job, whether to start
 ///     <data_dir>/node/allocations/<id>/state.json   how far its tasks are, with their drivers' handles
-/// They survive the death of the agent; after a power failure the tasks are gone too, and the server sends orders anew,
-/// so neither is flushed to the disk: a write costs microseconds and may be done on the loop.
+/// Both are compact JSON, mode 0600: StoredOrder and AllocationState, with the names that their descriptions give
+/// (state_file.cpp). Fields that have their default are left out; one that is not known is passed over, so that an
+/// agent reads what an older or newer one wrote. They survive the death of the agent; after a power failure the tasks
+/// are gone too, and the server sends orders anew, so neither is flushed to the disk: a write costs microseconds and
+/// may be done on the loop.
 
 #include <optional>
 #include <string>
@@ -12,8 +15,8 @@
 
 #include "model/allocation.hpp"
 #include "node/allocation/health.hpp"
-#include "node/server/messages.hpp"
 #include "node/allocation/restart_tracker.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::node {
 
@@ -41,10 +44,10 @@ struct AllocationState {
 };
 
 struct StoredOrder {
-  AllocationOrder order;
+  protocol::AllocationOrder order;
   model::Job job;
-  std::string boot;    ///< boot_mark() when it came
-  Origin origin = {};  ///< of the message that brought it
+  std::string boot;              ///< boot_mark() when it came
+  protocol::Origin origin = {};  ///< of the message that brought it
 };
 
 /// Names this boot of the machine, or of the local host: its kernel's, and its first process.

@@ -1,5 +1,6 @@
 // What this node measures of itself, for /v1/metrics: the machine, what is given away of it, and each task.
 #include "node/detail/node_impl.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::node {
 namespace {
@@ -8,7 +9,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 /// A task's numbers are read from some seven files of the kernel: so many tasks hold the loop for some milliseconds.
 constexpr std::size_t kTasksAtOnce = 50;
 
-void count(AllocationCounts& counts, const AllocationRunner& runner) {
+void count(protocol::AllocationCounts& counts, const AllocationRunner& runner) {
   switch (runner.update().client_status) {
     case model::ClientStatus::running:
       ++counts.running;
@@ -32,7 +33,7 @@ void count(AllocationCounts& counts, const AllocationRunner& runner) {
   }
 }
 
-void add_up(ResourceSum& sum, const model::AllocatedResources& given) {
+void add_up(protocol::ResourceSum& sum, const model::AllocatedResources& given) {
   for (const auto& [name, task] : given.tasks) {
     sum.cpu += task.cpu;
     sum.memory_mb += task.memory_mb;
@@ -41,7 +42,7 @@ void add_up(ResourceSum& sum, const model::AllocatedResources& given) {
 }
 
 /// What is left of the node; more may have been given than it has now, after a change of its configuration.
-ResourceSum left_of(const model::Node& node, const ResourceSum& given) {
+protocol::ResourceSum left_of(const model::Node& node, const protocol::ResourceSum& given) {
   const auto left = [](std::int64_t all, std::int64_t reserved, std::int64_t used) {
     return std::max<std::int64_t>(0, all - reserved - used);
   };
@@ -51,12 +52,12 @@ ResourceSum left_of(const model::Node& node, const ResourceSum& given) {
 }
 
 /// All but what it uses.
-TaskMetrics metrics_of(const model::Allocation& allocation, const TaskRunner& task) {
-  TaskMetrics out{.ns = allocation.ns,
-                  .job = allocation.job_id,
-                  .group = allocation.group,
-                  .alloc = allocation.id,
-                  .task = task.task().name};
+protocol::TaskMetrics metrics_of(const model::Allocation& allocation, const TaskRunner& task) {
+  protocol::TaskMetrics out{.ns = allocation.ns,
+                            .job = allocation.job_id,
+                            .group = allocation.group,
+                            .alloc = allocation.id,
+                            .task = task.task().name};
   out.running = task.running();
   const auto given = allocation.resources.tasks.find(out.task);
   if (given != allocation.resources.tasks.end()) {
@@ -72,7 +73,7 @@ TaskMetrics metrics_of(const model::Allocation& allocation, const TaskRunner& ta
   return out;
 }
 
-void add_usage(TaskMetrics& out, const TaskSample& sample, std::int64_t core_mhz) {
+void add_usage(protocol::TaskMetrics& out, const TaskSample& sample, std::int64_t core_mhz) {
   const TaskUsage& used = sample.used;
   out.cpu_percent = sample.percent;
   out.cpu_user = sample.user;
@@ -90,8 +91,8 @@ void add_usage(TaskMetrics& out, const TaskSample& sample, std::int64_t core_mhz
 
 }  // namespace
 
-awaitable<ClientMetrics> Node::Impl::measure() {
-  ClientMetrics out;
+awaitable<protocol::ClientMetrics> Node::Impl::measure() {
+  protocol::ClientMetrics out;
   const std::int64_t core = self_.resources.cpu / std::max<std::int64_t>(1, self_.resources.cores);
   std::vector<std::shared_ptr<RunningTask>> processes;
   for (const auto& [id, runner] : runners_) {
@@ -103,11 +104,12 @@ awaitable<ClientMetrics> Node::Impl::measure() {
     }
   }
   out.unallocated = left_of(self_, out.allocated);
+  out.loops = measure_loops(loops_);
   const auto sample = [&] { out.host = metrics_host_.sample(Machine{}, options_.data_dir, core, runtime_.now()); };
   co_await blocking(runtime_, sample);
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (i % kTasksAtOnce == kTasksAtOnce - 1) co_await asio::post(loop_.executor(), asio::use_awaitable);
-    TaskMetrics& task = out.tasks[i];
+    protocol::TaskMetrics& task = out.tasks[i];
     if (processes[i])
       add_usage(task, metrics_samples_.sample(task.alloc, task.task, *processes[i], runtime_.now()), core);
   }

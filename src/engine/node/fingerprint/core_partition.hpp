@@ -18,8 +18,8 @@ class CorePartition {
   /// A run of a task holds these until it lets go. True when the others have to move.
   bool hold(const std::string& run, const std::vector<std::int64_t>& cores);
   bool let_go(const std::string& run);
-  /// For a task that holds none, as cpuset(7) writes it; empty: no restriction. When all are held it is all of them:
-  /// a task without a core could not even end.
+  /// For a task that holds none, as cpuset(7) writes it; empty: no restriction. When all are held it is all of them: a
+  /// task that is to be stopped needs a core to handle its signal.
   std::string shared() const;
 
  private:

@@ -81,8 +81,8 @@ DeviceUse devices_of(const model::Node& node, const std::vector<model::Allocated
   std::set<std::string> seen;
   const auto& groups = node.resources.devices;
   for (const auto& device : given) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const model::NodeDeviceGroup& one) {
-      return one.vendor == device.vendor && one.type == device.type && one.name == device.name;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const model::NodeDeviceGroup& candidate) {
+      return candidate.vendor == device.vendor && candidate.type == device.type && candidate.name == device.name;
     });
     for (const auto& id : device.ids) {
       const model::NodeDevice* found = nullptr;

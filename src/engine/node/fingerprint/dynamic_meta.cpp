@@ -25,10 +25,10 @@ void DynamicMeta::open(const std::string& data_dir, model::StringMap fixed) {
   path_ = data_dir + "/node/meta.json";
   now_.fixed = std::move(fixed);
   const auto kept = os::find_file(path_);
-  set(kept ? json::decode_text<MetadataRequest>(*kept, path_).meta : Changes{});
+  set(kept ? json::decode_text<protocol::MetadataRequest>(*kept, path_).meta : Changes{});
 }
 
-DynamicMeta::Changes DynamicMeta::next(const MetadataRequest& request) const {
+DynamicMeta::Changes DynamicMeta::next(const protocol::MetadataRequest& request) const {
   auto next = now_.dynamic;
   for (const auto& [key, value] : request.meta) {
     check(key, value);
@@ -43,7 +43,7 @@ DynamicMeta::Changes DynamicMeta::next(const MetadataRequest& request) const {
 }
 
 void DynamicMeta::write(const Changes& changes) const {
-  os::write_file(path_, json::encode(MetadataRequest{changes}), 0600);
+  os::write_file(path_, json::encode(protocol::MetadataRequest{changes}), 0600);
 }
 
 void DynamicMeta::set(Changes changes) {

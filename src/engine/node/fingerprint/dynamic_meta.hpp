@@ -3,7 +3,7 @@
 /// Metadata of a node that people change while its agent runs. It is kept in <data_dir>/node/meta.json, and counts over
 /// what the configuration says.
 
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::node {
 
@@ -15,10 +15,10 @@ class DynamicMeta {
 
   /// Reads what an earlier agent kept. Throws what keeps it from being read.
   void open(const std::string& data_dir, model::StringMap fixed);
-  const NodeMetadata& now() const { return now_; }
+  const protocol::NodeMetadata& now() const { return now_; }
 
   /// What is to be kept once `request` is followed. Throws invalid, naming a key that cannot be.
-  Changes next(const MetadataRequest& request) const;
+  Changes next(const protocol::MetadataRequest& request) const;
   /// Makes it durable. Blocks: yes.
   void write(const Changes& changes) const;
   /// What was written counts.
@@ -26,7 +26,7 @@ class DynamicMeta {
 
  private:
   std::string path_;
-  NodeMetadata now_;
+  protocol::NodeMetadata now_;
 };
 
 }  // namespace underway::node

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// What this machine is and has, under Nomad's attribute names (without the leading "attr."). Found once, when the
-/// agent starts; nothing here polls. What a machine cannot tell is left out, never invented.
+/// agent starts; nothing here polls. What a machine cannot tell is left out: a constraint on an attribute that is not
+/// there is not met, while a guess would have the job placed and fail.
 
 #include <string>
 #include <string_view>

@@ -24,10 +24,10 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 }
 
 /// Nothing when it cannot be asked: a server of files that is gone, a mount that is somebody else's.
-std::optional<HostDisk> disk_at(const std::string& device, const std::string& mountpoint) {
+std::optional<protocol::HostDisk> disk_at(const std::string& device, const std::string& mountpoint) {
   struct statvfs fs{};
   if (::statvfs(mountpoint.c_str(), &fs) != 0 || fs.f_blocks == 0) return std::nullopt;
-  HostDisk disk;
+  protocol::HostDisk disk;
   disk.device = device;
   disk.mountpoint = mountpoint;
   disk.size = static_cast<std::int64_t>(fs.f_blocks * fs.f_frsize);
@@ -39,7 +39,7 @@ std::optional<HostDisk> disk_at(const std::string& device, const std::string& mo
   return disk;
 }
 
-HostMemory memory_of(const Machine& machine) {
+protocol::HostMemory memory_of(const Machine& machine) {
   std::ifstream file(machine.path("/proc/meminfo"));
   std::map<std::string, std::int64_t> bytes;
   std::string line;
@@ -49,7 +49,7 @@ HostMemory memory_of(const Machine& machine) {
     std::int64_t kib = 0;
     if (words >> name >> kib) bytes[name] = kib * 1024;
   }
-  HostMemory out;
+  protocol::HostMemory out;
   out.total = bytes["MemTotal:"];
   out.available = bytes["MemAvailable:"];
   out.free = bytes["MemFree:"];
@@ -57,8 +57,8 @@ HostMemory memory_of(const Machine& machine) {
   return out;
 }
 
-std::vector<HostDisk> disks_of(const Machine& machine) {
-  std::vector<HostDisk> out;
+std::vector<protocol::HostDisk> disks_of(const Machine& machine) {
+  std::vector<protocol::HostDisk> out;
   std::set<std::string> seen;
   std::ifstream file(machine.path("/proc/self/mounts"));
   std::string device, mountpoint, type, rest;
@@ -72,10 +72,10 @@ std::vector<HostDisk> disks_of(const Machine& machine) {
 
 }  // namespace
 
-HostStats HostSampler::sample(const Machine& machine, const std::string& data_dir, std::int64_t core_mhz,
-                              TimePoint now) {
+protocol::HostStats HostSampler::sample(const Machine& machine, const std::string& data_dir, std::int64_t core_mhz,
+                                        TimePoint now) {
   const std::lock_guard lock(mutex_);
-  HostStats out;
+  protocol::HostStats out;
   out.timestamp = unix_nanos(now);
   out.memory = memory_of(machine);
   out.disks = disks_of(machine);
@@ -90,7 +90,7 @@ HostStats HostSampler::sample(const Machine& machine, const std::string& data_di
   while (std::getline(stat, line)) {
     if (!line.starts_with("cpu") || line.size() < 4 || line[3] == ' ') continue;  // "cpu " is all of them
     std::istringstream words(line);
-    HostCpu cpu;
+    protocol::HostCpu cpu;
     std::uint64_t user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
     words >> cpu.cpu >> user >> nice >> system >> idle >> wait >> irq >> soft >> steal;
     const Ticks ticks{user + nice, system + irq + soft + steal, idle + wait};

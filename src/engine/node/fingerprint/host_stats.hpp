@@ -8,15 +8,15 @@
 #include <mutex>
 
 #include "base/clock.hpp"
-#include "node/server/client_messages.hpp"
 #include "node/fingerprint/fingerprint.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::node {
 
 class HostSampler {
  public:
   /// `data_dir`: whose file system is told as that of allocations. Blocks: yes (reads files). Thread: any.
-  HostStats sample(const Machine& machine, const std::string& data_dir, std::int64_t core_mhz, TimePoint now);
+  protocol::HostStats sample(const Machine& machine, const std::string& data_dir, std::int64_t core_mhz, TimePoint now);
 
  private:
   struct Ticks {

@@ -13,8 +13,8 @@ Extension* Node::Impl::extension_for(std::string_view method) const {
 }
 
 awaitable<void> Node::Impl::start_extensions() {
-  const ExtensionContext context{self_, options_.data_dir, loop_.executor(), pool_,
-                                 [this] { return connection_.lock(); }};
+  const ExtensionContext context{
+      self_, options_.data_dir, loop_.executor(), pool_, [this] { return connection_.lock(); }, clock_, loops_};
   for (const auto& extension : options_.extensions) co_await extension->start(context);
 }
 
@@ -23,9 +23,9 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
   if (method.starts_with("volume.")) co_return co_await answer_for_volumes(std::move(method), std::move(body));
   if (method.starts_with("orphans.")) co_return answer_about_orphans(method);
   if (method.starts_with("node.")) co_return co_await answer_for_self(std::move(method), std::move(body));
-  if (method == "fs.ls") co_return co_await list_files(json::decode<FileRequest>(body));
-  if (method == "fs.stat") co_return co_await stat_file(json::decode<FileRequest>(body));
-  const auto request = json::decode<TaskRequest>(body);
+  if (method == "fs.ls") co_return co_await list_files(json::decode<protocol::FileRequest>(body));
+  if (method == "fs.stat") co_return co_await stat_file(json::decode<protocol::FileRequest>(body));
+  const auto request = json::decode<protocol::TaskRequest>(body);
   if (method == "alloc.gc") co_return co_await remove_now(request);
   AllocationRunner& runner = get(request.id);
   if (method == "alloc.restart") {
@@ -52,21 +52,21 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
   co_return boost::json::object{};
 }
 
-awaitable<boost::json::value> Node::Impl::list_files(FileRequest request) {
+awaitable<boost::json::value> Node::Impl::list_files(protocol::FileRequest request) {
   const FileAccess files(get(request.alloc).directory().root());
-  std::vector<FileInfo> found;
+  std::vector<protocol::FileInfo> found;
   co_await blocking(runtime_, [&] { found = files.list(request.path); });
   co_return json::to_value(found);
 }
 
-awaitable<boost::json::value> Node::Impl::stat_file(FileRequest request) {
+awaitable<boost::json::value> Node::Impl::stat_file(protocol::FileRequest request) {
   const FileAccess files(get(request.alloc).directory().root());
-  FileInfo found;
+  protocol::FileInfo found;
   co_await blocking(runtime_, [&] { found = files.stat(request.path); });
   co_return json::to_value(found);
 }
 
-awaitable<boost::json::value> Node::Impl::remove_now(TaskRequest request) {
+awaitable<boost::json::value> Node::Impl::remove_now(protocol::TaskRequest request) {
   if (!get(request.id).dead())
     throw Error(Code::conflict, fmt::format("allocation {} still runs", request.id)).advise("stop it first");
   destroy(request.id);

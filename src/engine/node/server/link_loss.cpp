@@ -6,19 +6,24 @@
 
 namespace underway::node {
 
-awaitable<void> Node::Impl::stop_what_outlives_the_link() {
-  while (true) {
-    const auto next = stop_overdue();
-    co_await link_changed_.wait_until(next);
-  }
+async::LoopPlan Node::Impl::link_loss_loop() {
+  return {.area = "node",
+          .name = "loss of the link",
+          .trouble = "allocations that shall not outlive the link go on",
+          .wait = [this] { return wait_for_link_loss(); },
+          .reconcile = [this] { return stop_overdue(); }};
 }
 
-/// When the next one is due.
-async::SteadyTime Node::Impl::stop_overdue() {
-  if (!unlinked_since_) return async::kNever;
+/// At first it looks at once.
+awaitable<void> Node::Impl::wait_for_link_loss() {
+  if (stop_next_) co_await link_changed_.wait_until(*stop_next_);
+}
+
+awaitable<void> Node::Impl::stop_overdue() {
   auto next = async::kNever;
   const auto now = std::chrono::steady_clock::now();
   for (const auto& [id, runner] : runners_) {
+    if (!unlinked_since_) break;
     const auto& allocation = runner->allocation();
     const auto patience = model::disconnect_policy(allocation).stop_on_client_after;
     if (!patience || runner->dead() || allocation.server_terminal()) continue;
@@ -27,7 +32,8 @@ async::SteadyTime Node::Impl::stop_overdue() {
     else
       next = std::min(next, *unlinked_since_ + *patience);
   }
-  return next;
+  stop_next_ = next;
+  co_return;
 }
 
 /// As if it had been ordered to: an agent that starts meanwhile finds it so.

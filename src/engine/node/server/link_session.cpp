@@ -14,8 +14,8 @@ link::Handlers Node::Impl::handlers() {
   handlers.notify = [this](std::string method, boost::json::value body) {
     if (method == "renew") membership_->renew_now();
     try {
-      if (method == "allocations") obey(json::decode<AllocationsMessage>(body, "allocations"));
-      if (method == "template.data") server_data_.learn(json::decode<DataMessage>(body, "data"));
+      if (method == "allocations") obey(json::decode<protocol::AllocationsMessage>(body, "allocations"));
+      if (method == "template.data") server_data_.learn(json::decode<protocol::DataMessage>(body, "data"));
     } catch (const Error& error) {
       log::error("node: orders of the server cannot be read: {}; linking again", error.one_line());
       if (const auto connection = connection_.lock()) connection->abort();
@@ -109,9 +109,9 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
   }
 }
 
-awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
+awaitable<protocol::RegisterReply> Node::Impl::present(link::Connection& connection) {
   unpresented_ = false;
-  RegisterRequest request{self_, identity_.secret, {}};
+  protocol::RegisterRequest request{self_, identity_.secret, {}};
   for (const auto& [key, value] : more_attributes_) request.node.attributes[key] = value;
   for (const auto& [name, volume] : lent_) request.node.volumes[name] = volume;
   request.node.meta = metadata_.now().meta;
@@ -121,26 +121,32 @@ awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
   request.ordered = ordered();
   auto body = json::to_value(request, json::Encoding::compact);
   const auto answer = co_await connection.call("register", std::move(body));
-  co_return json::decode<RegisterReply>(answer, "register");
+  co_return json::decode<protocol::RegisterReply>(answer, "register");
+}
+
+async::LoopPlan Node::Impl::attributes_loop() {
+  return {.area = "node",
+          .name = "attributes of the machine",
+          .trouble = "what changes about the machine is not told to the server",
+          .wait = [] { return async::sleep_for(kLookAgain); },
+          .reconcile = [this] { return look_again(); },
+          .retry = async::RetryPolicy::up_to(kLookAgain)};
 }
 
 awaitable<void> Node::Impl::look_again() {
-  while (true) {
-    co_await async::sleep_for(kLookAgain);
-    model::StringMap found;
-    std::vector<model::NodeDeviceGroup> devices;
-    const auto look = [this, &found, &devices] {
-      if (options_.more_attributes) found = options_.more_attributes();
-      devices = find_devices();
-    };
-    co_await blocking(runtime_, look);
-    if (found == more_attributes_ && json::encode(devices) == json::encode(self_.resources.devices)) continue;
-    more_attributes_ = std::move(found);
-    // Of self_ these alone change: they are read on the loop only.
-    self_.resources.devices = std::move(devices);
-    unpresented_ = true;
-    news_.notify_all();
-  }
+  model::StringMap found;
+  std::vector<model::NodeDeviceGroup> devices;
+  const auto look = [this, &found, &devices] {
+    if (options_.more_attributes) found = options_.more_attributes();
+    devices = find_devices();
+  };
+  co_await blocking(runtime_, look);
+  if (found == more_attributes_ && json::encode(devices) == json::encode(self_.resources.devices)) co_return;
+  more_attributes_ = std::move(found);
+  // Of self_ these alone change: they are read on the loop only.
+  self_.resources.devices = std::move(devices);
+  unpresented_ = true;
+  news_.notify_all();
 }
 
 /// Blocks: yes.
@@ -161,7 +167,7 @@ bool Node::Impl::has_urgent_news() const {
 }
 
 awaitable<void> Node::Impl::send_updates(link::Connection& connection) {
-  UpdateRequest request;
+  protocol::UpdateRequest request;
   std::vector<std::string> ids;
   for (const auto& [id, runner] : runners_) {
     if (!runner->unreported) continue;

@@ -7,18 +7,25 @@
 namespace underway::node {
 
 /// Beside the directories of allocations, which go as others end.
-awaitable<void> Node::Impl::collect_regularly() {
-  while (true) {
-    co_await async::sleep_for(std::chrono::hours(1));
-    co_await blocking(runtime_, [this] { options_.collect(false); });
-  }
+async::LoopPlan Node::Impl::collection_loop() {
+  return {.area = "node",
+          .name = "collection",
+          .trouble = "what no task needs any more is not removed",
+          .wait = [] { return async::sleep_for(std::chrono::hours(1)); },
+          .reconcile = [this] { return collect(); },
+          .retry = async::RetryPolicy::up_to(std::chrono::hours(1)),
+          .patience = std::chrono::hours(1)};
+}
+
+awaitable<void> Node::Impl::collect() {
+  co_await blocking(runtime_, [this] { options_.collect(false); });
 }
 
 awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, boost::json::value body) {
   if (method == "node.metadata") co_return json::to_value(metadata_.now());
-  if (method == "node.metadata.apply") co_return co_await apply_metadata(json::decode<MetadataRequest>(body));
+  if (method == "node.metadata.apply") co_return co_await apply_metadata(json::decode<protocol::MetadataRequest>(body));
   if (method == "node.stats") {
-    HostStats stats;
+    protocol::HostStats stats;
     const std::int64_t core = self_.resources.cpu / std::max<std::int64_t>(1, self_.resources.cores);
     const auto sample = [&] { stats = host_sampler_.sample(Machine{}, options_.data_dir, core, runtime_.now()); };
     co_await blocking(runtime_, sample);
@@ -44,7 +51,7 @@ awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, bo
 }
 
 /// One after the other: each begins with what the last one made of it.
-awaitable<boost::json::value> Node::Impl::apply_metadata(MetadataRequest request) {
+awaitable<boost::json::value> Node::Impl::apply_metadata(protocol::MetadataRequest request) {
   while (applying_metadata_) co_await metadata_applied_.wait();
   auto next = metadata_.next(request);
   if (next == metadata_.now().dynamic) co_return json::to_value(metadata_.now());
@@ -73,7 +80,7 @@ constexpr Duration kLookForPeer = std::chrono::seconds{10};
 
 }  // namespace
 
-awaitable<void> Node::Impl::serve_monitor(MonitorRequest request, std::shared_ptr<link::Stream> stream) {
+awaitable<void> Node::Impl::serve_monitor(protocol::MonitorRequest request, std::shared_ptr<link::Stream> stream) {
   log::Level level{};
   if (!log::parse_level(request.level, level))
     throw Error(Code::invalid, fmt::format("unknown log level '{}'", request.level));

@@ -9,10 +9,10 @@ namespace underway::node {
 struct ServerData::Watcher {
   ServerData& data;
   std::weak_ptr<bool> alive;
-  std::set<DataNeed> needs;
+  std::set<protocol::DataNeed> needs;
   std::function<void()> changed;
 
-  Watcher(ServerData& owner, std::set<DataNeed> of, std::function<void()> call)
+  Watcher(ServerData& owner, std::set<protocol::DataNeed> of, std::function<void()> call)
       : data(owner), alive(owner.alive_), needs(std::move(of)), changed(std::move(call)) {}
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
@@ -32,13 +32,13 @@ void ServerData::set_answers(Answers answers) {
   answers_ = std::move(next);
 }
 
-std::set<DataNeed> ServerData::needs() const {
-  std::set<DataNeed> all;
+std::set<protocol::DataNeed> ServerData::needs() const {
+  std::set<protocol::DataNeed> all;
   for (const auto* watcher : watchers_) all.insert(watcher->needs.begin(), watcher->needs.end());
   return all;
 }
 
-std::shared_ptr<void> ServerData::watch(std::set<DataNeed> needed, std::function<void()> changed) {
+std::shared_ptr<void> ServerData::watch(std::set<protocol::DataNeed> needed, std::function<void()> changed) {
   const auto before = needs();
   auto watcher = std::make_shared<Watcher>(*this, std::move(needed), std::move(changed));
   watchers_.insert(watcher.get());
@@ -54,16 +54,16 @@ void ServerData::forget(const Watcher* watcher) {
 
 /// Secrets that no task needs any more do not stay in memory. What is given up and asked for again within one turn of
 /// the loop, as a task that renders again does, is kept.
-void ServerData::needs_changed(const std::set<DataNeed>& before) {
+void ServerData::needs_changed(const std::set<protocol::DataNeed>& before) {
   if (needs() == before) return;
   untold_ = true;
   news_();
 }
 
-awaitable<IdentityReply> ServerData::sign(IdentityRequest request) {
+awaitable<protocol::IdentityReply> ServerData::sign(protocol::IdentityRequest request) {
   const auto server = connection();
   const auto body = json::to_value(request);
-  co_return json::decode<IdentityReply>(co_await server->call("identity.sign", body), "identity");
+  co_return json::decode<protocol::IdentityReply>(co_await server->call("identity.sign", body), "identity");
 }
 
 awaitable<std::shared_ptr<link::Stream>> ServerData::open(std::string method, boost::json::value header) {
@@ -88,7 +88,7 @@ awaitable<void> ServerData::tell(link::Connection& connection) {
   Answers kept = *answers_;
   if (std::erase_if(kept, [&](const auto& entry) { return !wanted.contains(entry.first); }) > 0)
     set_answers(std::move(kept));
-  const WatchRequest request{{wanted.begin(), wanted.end()}};
+  const protocol::WatchRequest request{{wanted.begin(), wanted.end()}};
   const auto body = json::to_value(request, json::Encoding::compact);
   try {
     co_await connection.call("template.watch", body);
@@ -98,10 +98,10 @@ awaitable<void> ServerData::tell(link::Connection& connection) {
   }
 }
 
-void ServerData::learn(DataMessage message) {
+void ServerData::learn(protocol::DataMessage message) {
   const auto wanted = needs();
   Answers next = *answers_;
-  std::set<DataNeed> touched;
+  std::set<protocol::DataNeed> touched;
   for (auto& value : message.values) {
     if (!wanted.contains(value.need)) continue;  // given up meanwhile
     const auto known = next.find(value.need);

@@ -8,8 +8,8 @@
 #include "base/log.hpp"
 #include "model/job/memory.hpp"
 #include "node/detail/exec_session.hpp"
-#include "node/kernel_runtime.hpp"
 #include "node/fingerprint/topology.hpp"
+#include "node/kernel_runtime.hpp"
 #include "os/file.hpp"
 
 extern char** environ;
@@ -358,10 +358,10 @@ awaitable<void> DriverAdapter::discard(LaunchSpec spec) {
   }
 }
 
-awaitable<bool> DriverAdapter::tend_leftovers(bool end_them) {
+awaitable<bool> DriverAdapter::reap_leftovers(bool end_them) {
   bool some = false;
   co_await blocking(runtime_, [&] {
-    for (const auto& [name, driver] : drivers_) some |= driver->tend_leftovers(end_them);
+    for (const auto& [name, driver] : drivers_) some |= driver->reap_leftovers(end_them);
   });
   co_return some;
 }

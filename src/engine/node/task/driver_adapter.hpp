@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// The drivers as the runners see them: nothing blocks the loop, and ends are awaited.
+/// The drivers as the runners see them: what blocks (mounting, starting a keeper, reading its result) is done on the
+/// pool, and the end of a task is something to wait for.
 
 #include <functional>
 #include <map>
@@ -34,7 +35,7 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
   awaitable<void> discard(LaunchSpec spec) override;
   /// As driver::Driver.
-  awaitable<bool> tend_leftovers(bool end_them);
+  awaitable<bool> reap_leftovers(bool end_them);
 
  private:
   driver::Driver& get(const std::string& name) const;

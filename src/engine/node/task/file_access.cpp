@@ -60,8 +60,8 @@ std::string content_type(std::string_view name) {
   return std::string(known == types.end() ? "text/plain; charset=utf-8" : known->second);
 }
 
-FileInfo file_info(std::string name, const struct stat& status) {
-  FileInfo info;
+protocol::FileInfo file_info(std::string name, const struct stat& status) {
+  protocol::FileInfo info;
   info.is_dir = S_ISDIR(status.st_mode);
   info.size = status.st_size;
   info.file_mode = mode_text(status.st_mode);
@@ -161,14 +161,14 @@ std::optional<std::string> Beneath::find(std::string_view path, std::size_t limi
   }
 }
 
-std::vector<FileInfo> FileAccess::list(std::string_view path) const {
+std::vector<protocol::FileInfo> FileAccess::list(std::string_view path) const {
   refuse_secrets(path);
   os::Fd directory = beneath_.open(path, O_RDONLY | O_DIRECTORY);
   refuse_secrets(directory, beneath_.root());
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(directory.get()), &::closedir);
   if (!stream) throw errno_error(errno, fmt::format("cannot list '{}'", path));
   (void)directory.release();  // the stream owns it now
-  std::vector<FileInfo> files;
+  std::vector<protocol::FileInfo> files;
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
@@ -176,11 +176,11 @@ std::vector<FileInfo> FileAccess::list(std::string_view path) const {
     if (::fstatat(::dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
       files.push_back(file_info(std::string(name), status));
   }
-  std::ranges::sort(files, {}, &FileInfo::name);
+  std::ranges::sort(files, {}, &protocol::FileInfo::name);
   return files;
 }
 
-FileInfo FileAccess::stat(std::string_view path) const {
+protocol::FileInfo FileAccess::stat(std::string_view path) const {
   refuse_secrets(path);
   const os::Fd file = beneath_.open(path, O_PATH);
   struct stat status{};

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "node/server/messages.hpp"
 #include "os/file.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::node {
 
@@ -41,8 +41,8 @@ class FileAccess {
   explicit FileAccess(const std::string& allocation_root) : beneath_(allocation_root) {}
 
   /// Blocks: yes (disk), all of these.
-  std::vector<FileInfo> list(std::string_view path) const;
-  FileInfo stat(std::string_view path) const;
+  std::vector<protocol::FileInfo> list(std::string_view path) const;
+  protocol::FileInfo stat(std::string_view path) const;
   /// A regular file, open for reading. Errors: denied, not_found, invalid when it is none.
   os::Fd open(std::string_view path) const;
 

@@ -60,15 +60,15 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
   if (auto* extension = extension_for(method)) {
     co_await extension->serve(std::move(method), std::move(header), std::move(stream));
   } else if (method == "logs") {
-    co_await serve_log(json::decode<LogRequest>(header), std::move(stream));
+    co_await serve_log(json::decode<protocol::LogRequest>(header), std::move(stream));
   } else if (method == "fs.cat" || method == "fs.readat" || method == "fs.stream") {
-    co_await serve_file(method, json::decode<FileRequest>(header), std::move(stream));
+    co_await serve_file(method, json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "disk.read") {
-    co_await serve_disk(json::decode<FileRequest>(header), std::move(stream));
+    co_await serve_disk(json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "node.monitor") {
-    co_await serve_monitor(json::decode<MonitorRequest>(header), std::move(stream));
+    co_await serve_monitor(json::decode<protocol::MonitorRequest>(header), std::move(stream));
   } else if (method == "exec" || method == "host.exec") {
-    const auto request = json::decode<ExecRequest>(header);
+    const auto request = json::decode<protocol::ExecRequest>(header);
     if (request.command.empty()) throw Error(Code::invalid, "no command is given");
     const auto width = static_cast<int>(std::clamp<std::int64_t>(request.width, 0, 10000));
     const auto height = static_cast<int>(std::clamp<std::int64_t>(request.height, 0, 10000));
@@ -88,7 +88,7 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
 namespace {
 
 /// Whether it was ever started: one that is to begin anew is as if it never had been, and what it wrote is there.
-awaitable<bool> has_log(Runtime& runtime, std::string directory, LogRequest request) {
+awaitable<bool> has_log(Runtime& runtime, std::string directory, protocol::LogRequest request) {
   bool any = false;
   co_await blocking(runtime, [&] { any = LogReader::any(directory, request.task, request.type); });
   co_return any;
@@ -96,7 +96,7 @@ awaitable<bool> has_log(Runtime& runtime, std::string directory, LogRequest requ
 
 }  // namespace
 
-awaitable<void> Node::Impl::serve_log(LogRequest request, std::shared_ptr<link::Stream> stream) {
+awaitable<void> Node::Impl::serve_log(protocol::LogRequest request, std::shared_ptr<link::Stream> stream) {
   AllocationRunner& runner = get(request.alloc);
   const auto task = runner.tasks().find(request.task);
   if (task == runner.tasks().end()) throw Error(Code::invalid, fmt::format("unknown task name \"{}\"", request.task));
@@ -159,7 +159,8 @@ os::Fd open_named(const FileAccess& files, const std::string& path) {
 
 }  // namespace
 
-awaitable<void> Node::Impl::serve_file(std::string method, FileRequest request, std::shared_ptr<link::Stream> stream) {
+awaitable<void> Node::Impl::serve_file(std::string method, protocol::FileRequest request,
+                                       std::shared_ptr<link::Stream> stream) {
   const FileAccess files(get(request.alloc).directory().root());
   os::Fd file;
   co_await blocking(runtime_, [&] { file = open_named(files, request.path); });

@@ -21,15 +21,6 @@
 
 namespace underway::node {
 
-const describe::Structure& description(describe::Tag<TaskApiRequest>) {
-  static const auto structure =
-      describe::Builder<TaskApiRequest>("Task API request", "A connection of a task to the API.")
-          .wire<&TaskApiRequest::alloc>("Alloc", "The allocation.")
-          .wire<&TaskApiRequest::task>("Task", "The task.")
-          .done();
-  return structure;
-}
-
 // --- the socket
 
 namespace {
@@ -94,7 +85,7 @@ struct TaskApi::Node {
 };
 
 struct TaskApi::Listener::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Node> of, os::Fd fd, TaskApiRequest whose)
+  State(std::shared_ptr<Node> of, os::Fd fd, protocol::TaskApiRequest whose)
       : node(std::move(of)),
         who(std::move(whose)),
         listening(node->executor, fd.release()),
@@ -110,7 +101,7 @@ struct TaskApi::Listener::State : std::enable_shared_from_this<State> {
   static std::shared_ptr<void> slot_of(std::shared_ptr<State> state, bool served);
 
   std::shared_ptr<Node> node;
-  TaskApiRequest who;
+  protocol::TaskApiRequest who;
   asio::posix::stream_descriptor listening;
   std::size_t serving = 0, refusing = 0;
   async::Event ended;
@@ -187,7 +178,7 @@ awaitable<void> TaskApi::Listener::State::serve(std::shared_ptr<State> state, st
                                                 std::shared_ptr<void> slot) {
   std::optional<Error> refused;
   try {
-    const auto stream = co_await state->node->open(std::string(kTaskApiStream), json::to_value(state->who));
+    const auto stream = co_await state->node->open(std::string(protocol::kTaskApiStream), json::to_value(state->who));
     const auto end = co_await link::relay(stream, socket);
     if (!end.delivered) refused = end.broken_off;
   } catch (const Error& error) {
@@ -232,7 +223,7 @@ awaitable<void> TaskApi::Listener::stop() {
 TaskApi::TaskApi(async::Executor executor, Open open)
     : node_(std::make_shared<Node>(Node{std::move(executor), std::move(open)})) {}
 
-std::unique_ptr<TaskApi::Listener> TaskApi::serve(os::Fd listening, TaskApiRequest who) {
+std::unique_ptr<TaskApi::Listener> TaskApi::serve(os::Fd listening, protocol::TaskApiRequest who) {
   return std::unique_ptr<Listener>(
       new Listener(std::make_shared<Listener::State>(node_, std::move(listening), std::move(who))));
 }

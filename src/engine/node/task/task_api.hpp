@@ -3,28 +3,18 @@
 /// The Task API: a unix socket in the secrets directory of each task, by which the task reaches the HTTP API of the
 /// server. Each connection is a stream of the node's link; its bytes go through unchanged, and the server demands a
 /// token of every request. Without a link the answer is 503. Source: Nomad's documentation, "Task API".
-///   node to server: stream "task.api"   TaskApiRequest   the bytes of one HTTP connection, both ways
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
-#include "base/describe.hpp"
 #include "link/connection.hpp"
 #include "os/fd.hpp"
+#include "protocol/task_api.hpp"
 
 namespace underway::node {
 
 using async::awaitable;
-
-inline constexpr std::string_view kTaskApiStream = "task.api";
-
-/// Whose connection it is.
-struct TaskApiRequest {
-  std::string alloc, task;
-};
-const describe::Structure& description(describe::Tag<TaskApiRequest>);
 
 /// Makes `api.sock` in the secrets directory of the task and listens there; what has that name, a socket of an agent
 /// that was killed for instance, is replaced. The directory belongs to the task's user: no link in it is followed.
@@ -61,7 +51,7 @@ class TaskApi {
 
   TaskApi(async::Executor executor, Open open);
   /// Serves what listen_for_task() made.
-  std::unique_ptr<Listener> serve(os::Fd listening, TaskApiRequest who);
+  std::unique_ptr<Listener> serve(os::Fd listening, protocol::TaskApiRequest who);
 
  private:
   struct Node;

@@ -18,7 +18,7 @@ model::TaskEvent terminated(const TaskEnd& end) {
   if (end.oom_killed) text += ", Exit Message: \"OOM Killed\"";
   if (end.lost) text = "The task's keeper was killed, and the task with it";
   if (!end.message.empty()) text += ": " + end.message;
-  model::TaskEvent event = make(kTerminated, std::move(text));
+  model::TaskEvent event = make(protocol::event::kTerminated, std::move(text));
   event.exit_code = end.signal != 0 ? 128 + end.signal : end.exit_code;
   event.signal = end.signal;
   event.details["exit_code"] = std::to_string(event.exit_code);
@@ -36,8 +36,9 @@ model::TaskEvent left_running(const std::map<std::string, std::size_t>& programs
     if (names.size() < kNamed) names.push_back(count == 1 ? name : fmt::format("{} ({})", name, count));
   }
   if (programs.size() > kNamed) names.emplace_back("…");
-  model::TaskEvent event = make(kLeftRunning, fmt::format("Left {} {} running: {}", processes,
-                                                          processes == 1 ? "process" : "processes", join(names, ", ")));
+  model::TaskEvent event = make(
+      protocol::event::kLeftRunning,
+      fmt::format("Left {} {} running: {}", processes, processes == 1 ? "process" : "processes", join(names, ", ")));
   event.details["processes"] = std::to_string(processes);
   return event;
 }
@@ -50,14 +51,15 @@ std::string in_words(const TaskEnd& end) {
 }
 
 model::TaskEvent killing(std::string_view signal, Duration timeout) {
-  model::TaskEvent event =
-      make(kKilling, fmt::format("Sent {}. Waiting {} before force killing", signal, human_duration(timeout)));
+  model::TaskEvent event = make(protocol::event::kKilling, fmt::format("Sent {}. Waiting {} before force killing",
+                                                                       signal, human_duration(timeout)));
   event.details["kill_timeout"] = format_duration(timeout);
   return event;
 }
 
 model::TaskEvent restarting(Duration delay, const std::string& reason) {
-  model::TaskEvent event = make(kRestarting, fmt::format("Task restarting in {}", human_duration(delay)));
+  model::TaskEvent event =
+      make(protocol::event::kRestarting, fmt::format("Task restarting in {}", human_duration(delay)));
   event.details["start_delay"] = std::to_string(delay.count());
   if (!reason.empty()) {
     event.details["restart_reason"] = reason;
@@ -72,6 +74,15 @@ model::TaskEvent failure(std::string_view type, const Error& error) {
   model::TaskEvent event = make(type, std::move(text));
   event.details["error"] = error.one_line();
   return event;
+}
+
+model::TaskEvent missing(const std::vector<std::string>& what) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> shown(what.begin(),
+                                       what.begin() + static_cast<std::ptrdiff_t>(std::min(what.size(), kShown)));
+  std::string text = "Missing: " + join(shown, ", ");
+  if (what.size() > kShown) text += fmt::format(", and {} more", what.size() - kShown);
+  return make(protocol::event::kTemplate, text);
 }
 
 void append(model::TaskState& state, model::TaskEvent event, TimePoint now) {

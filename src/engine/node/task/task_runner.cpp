@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "node/task/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
+#include "node/task/artifact.hpp"
 #include "node/task/task_event.hpp"
 #include "os/process.hpp"
 
@@ -26,12 +26,15 @@ TaskRunner::TaskRunner(RunnerContext& context, std::shared_ptr<const model::Allo
       task_(group_of(*allocation_).find_task(task)),
       record_(std::move(record)),
       changed_callback_(std::move(changed)),
-      directory_(context.options.data_dir, allocation_->id),
       tracker_({}, {record_.restart_count, record_.restart_interval_start}),
-      shutdown_delay_skipped_(allocation_->transition.no_shutdown_delay),
+      environment_(context, *this, AllocationDirectory(context.options.data_dir, allocation_->id)),
+      secrets_(context, *this, environment_),
+      identities_(context, *this, environment_),
+      templates_(context, *this, environment_, secrets_),
       side_(context.runtime.executor(), "task " + task) {
   if (task_ == nullptr)
     throw Error(Code::not_found, fmt::format("group '{}' has no task '{}'", allocation_->group, task));
+  asked_.no_shutdown_delay = allocation_->transition.no_shutdown_delay;
   tracker_.set_policy(policy());
 }
 
@@ -48,8 +51,8 @@ Duration TaskRunner::kill_timeout() const { return std::min(task_->kill_timeout,
 std::string TaskRunner::kill_signal() const { return task_->kill_signal.empty() ? "SIGINT" : task_->kill_signal; }
 
 void TaskRunner::record_event(model::TaskEvent event) {
-  event.message = without_secrets(std::move(event.message));
-  for (auto& [name, text] : event.details) text = without_secrets(std::move(text));
+  event.message = secrets_.redact(std::move(event.message));
+  for (auto& [name, text] : event.details) text = secrets_.redact(std::move(text));
   event::append(record_.state, std::move(event), context_.runtime.now());
   changed();
 }
@@ -71,37 +74,40 @@ void TaskRunner::become(TaskRunState state) {
 // --- requests
 
 void TaskRunner::permit() {
-  waiting_for_.clear();
-  if (permitted_) return;
-  permitted_ = true;
+  asked_.waiting_for.clear();
+  if (asked_.permitted) return;
+  asked_.permitted = true;
   wake_.notify_all();
 }
 
 void TaskRunner::hold(const std::string& what, bool stop_now) {
-  if (dead() || kill_) return;
-  permitted_ = false;
-  waiting_for_ = what;
+  if (dead() || asked_.kill) return;
+  asked_.permitted = false;
+  asked_.waiting_for = what;
   if (!running()) return tell_wait();
-  if (stop_now && process_ && !restart_asked_) restart(fmt::format("Stopped, waiting for {}", what));
+  if (stop_now && process_ && !asked_.restart) restart(fmt::format("Stopped, waiting for {}", what));
 }
 
 /// Once, although orders are repeated.
 void TaskRunner::tell_wait() {
-  if (waiting_for_.empty()) return;
-  const std::string text = "Waiting for " + waiting_for_;
+  if (!asked_.waiting_for.empty())
+    tell_once(event::make(protocol::event::kWaiting, "Waiting for " + asked_.waiting_for));
+}
+
+void TaskRunner::tell_once(model::TaskEvent event) {
   const auto& events = record_.state.events;
-  if (!events.empty() && events.back().type == event::kWaiting && events.back().message == text) return;
-  record_event(event::make(event::kWaiting, text));
+  if (!events.empty() && events.back().type == event.type && events.back().message == event.message) return;
+  record_event(std::move(event));
 }
 
 void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
   if (dead()) return;
-  if (kill_) {
-    kill_->fails |= fails;
+  if (asked_.kill) {
+    asked_.kill->fails |= fails;
     return;
   }
-  kill_ = Kill{std::move(reason), fails};
-  if (kill_->reason) record_event(*kill_->reason);
+  asked_.kill = Kill{std::move(reason), fails};
+  if (asked_.kill->reason) record_event(*asked_.kill->reason);
   if (fetching_) fetching_->kill();
   if (process_) begin_stop();
   wake_.notify_all();
@@ -109,10 +115,11 @@ void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
 
 void TaskRunner::begin_stop() {
   // Written first: an agent that dies now must not start it again when it comes back.
-  record_.stopping = kill_.has_value();
-  if (task_->shutdown_delay > Duration{0} && !shutdown_delay_skipped_) {
-    record_event(event::make(event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
-                                                          human_duration(task_->shutdown_delay))));
+  record_.stopping = asked_.kill.has_value();
+  if (task_->shutdown_delay > Duration{0} && !asked_.no_shutdown_delay) {
+    record_event(
+        event::make(protocol::event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
+                                                           human_duration(task_->shutdown_delay))));
     shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, [this] { stop_now(); });
   } else {
     stop_now();
@@ -127,43 +134,43 @@ void TaskRunner::stop_now() {
 }
 
 void TaskRunner::skip_shutdown_delay() {
-  shutdown_delay_skipped_ = true;
+  asked_.no_shutdown_delay = true;
   if (shutdown_timer_) stop_now();
 }
 
 void TaskRunner::restart(const std::string& reason) {
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
-  if (kill_) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
+  if (asked_.kill) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
   ask_restart(EndKind::asked_restart, reason);
 }
 
 void TaskRunner::restart_unhealthy(const std::string& reason) {
-  if (!process_ || kill_ || restart_asked_) return;
-  unhealthy_reason_ = reason;
+  if (!process_ || asked_.kill || asked_.restart) return;
+  asked_.unhealthy = reason;
   ask_restart(EndKind::unhealthy, reason);
 }
 
 bool TaskRunner::begin_anew(const std::string& reason) {
-  permitted_ = false;
-  waiting_for_.clear();
+  asked_.permitted = false;
+  asked_.waiting_for.clear();
   if (!dead()) {
-    stop_at_start_ = record_.launched && !process_;
-    if (process_ && !restart_asked_) ask_restart(EndKind::asked_restart, reason);
+    asked_.stop_at_start = record_.launched && !process_;
+    if (process_ && !asked_.restart) ask_restart(EndKind::asked_restart, reason);
     return false;
   }
-  kill_.reset();
+  asked_.kill.reset();
   record_.stopping = false;
   record_.state.failed = false;
   ++record_.state.restarts;
   record_.state.last_restart = unix_nanos(context_.runtime.now());
   become(TaskRunState::pending);
-  record_event(event::make(event::kRestartSignaled, reason));
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
   return true;
 }
 
 void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
-  record_event(event::make(event::kRestartSignaled, reason));
-  restart_asked_ = kind;
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
+  asked_.restart = kind;
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
 
@@ -175,8 +182,8 @@ int get_signal(const std::string& name) {
 void TaskRunner::signal(const std::string& name, const std::string& reason) {
   const int number = get_signal(name);
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
-  record_event(
-      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
+  record_event(event::make(protocol::event::kSignaling,
+                           fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
   process_->signal(number);
 }
 
@@ -190,17 +197,18 @@ void TaskRunner::fail(model::TaskEvent event) {
 // --- the story
 
 awaitable<void> TaskRunner::let_go() {
-  watch_.reset();
-  secrets_watch_.reset();
-  settle_timer_.reset();
+  templates_.stop_watching();
+  secrets_.stop_watching();
   if (api_) co_await api_->stop();
   co_await side_.stop();
 }
 
 awaitable<void> TaskRunner::until_permitted() {
-  if (!permitted_ && !kill_) tell_wait();
-  while (!permitted_ && !kill_) co_await wake_.wait();
+  if (!asked_.permitted && !asked_.kill) tell_wait();
+  while (!asked_.permitted && !asked_.kill) co_await wake_.wait();
 }
+
+void TaskRunner::run_beside(const std::string& name, awaitable<void> work) { side_.spawn(name, std::move(work)); }
 
 awaitable<void> TaskRunner::pause(Duration span) {
   if (span <= Duration{0}) co_return;
@@ -209,7 +217,7 @@ awaitable<void> TaskRunner::pause(Duration span) {
     over = true;
     wake_.notify_all();
   });
-  while (!over && !kill_) co_await wake_.wait();
+  while (!over && !asked_.kill) co_await wake_.wait();
 }
 
 awaitable<void> TaskRunner::reattach() {
@@ -219,7 +227,7 @@ awaitable<void> TaskRunner::reattach() {
     co_return;
   }
   if (dead()) co_return;
-  build_interpolation();
+  environment_.rebuild();
   // Nobody can say what runs while the driver fails to answer, and starting a second one would be worse than waiting.
   constexpr int kRecoveryTries = 5;
   for (int attempt = 1; attempt <= kRecoveryTries; ++attempt) {
@@ -232,7 +240,7 @@ awaitable<void> TaskRunner::reattach() {
     }
     if (attempt == kRecoveryTries) {
       note_failure(failed->one_line());
-      record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
+      record_event(event::failure(protocol::event::kDriverFailure, failed->while_doing("re-attaching to the task")));
       finish(true);
       co_return;
     }
@@ -245,11 +253,11 @@ awaitable<void> TaskRunner::reattach() {
     changed();
     co_return;
   }
-  permitted_ = true;
+  asked_.permitted = true;
   record_.handle = process_->handle();
   if (!running()) {
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
   }
   co_await open_api();
   if (record_.stopping) kill(std::nullopt, false);
@@ -264,16 +272,16 @@ awaitable<void> TaskRunner::run() {
     in_run_ = false;
     wake_.notify_all();
   });
-  if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
+  if (record_.state.events.empty()) record_event(event::make(protocol::event::kReceived, "Task received by client"));
   if (process_) {
-    side_.spawn("templates", apply_update());
-    side_.spawn("identities", keep_identities());
+    templates_.update();
+    side_.spawn("identities", identities_.keep());
   }
   while (true) {
     std::optional<EndKind> failed;
     if (!process_) {
       co_await until_permitted();
-      if (!kill_) failed = co_await launch();
+      if (!asked_.kill) failed = co_await launch();
     }
     std::optional<Duration> delay;
     if (process_) {
@@ -301,10 +309,10 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
   record_event(event::terminated(end));
   if (end.oom_killed) ++oom_kills_;
   if (!end.left_running.empty()) record_event(event::left_running(end.left_running));
-  const EndKind kind = std::exchange(restart_asked_, std::nullopt).value_or(EndKind::exited);
+  const EndKind kind = std::exchange(asked_.restart, std::nullopt).value_or(EndKind::exited);
   const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
-  if (!kill_ && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));
-  if (!kill_ && kind == EndKind::unhealthy) note_failure(unhealthy_reason_);
+  if (!asked_.kill && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));
+  if (!asked_.kill && kind == EndKind::unhealthy) note_failure(asked_.unhealthy);
   const auto delay = decide(kind, end.success());
   held_ = false;
   changed();
@@ -312,10 +320,10 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
 }
 
 std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
-  if (kill_) {
-    if (kill_->fails && kill_->reason) note_failure(kill_->reason->message);
-    record_event(event::make(event::kKilled, "Task successfully killed"));
-    finish(kill_->fails);
+  if (asked_.kill) {
+    if (asked_.kill->fails && asked_.kill->reason) note_failure(asked_.kill->reason->message);
+    record_event(event::make(protocol::event::kKilled, "Task successfully killed"));
+    finish(asked_.kill->fails);
     return std::nullopt;
   }
   const bool forever = runs_forever(allocation_->job->type, *task_);
@@ -325,7 +333,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
     return std::nullopt;
   }
   if (decision.kind == RestartKind::refuse) {
-    model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
+    model::TaskEvent event = event::make(protocol::event::kNotRestarting, decision.reason);
     event.fails_task = true;
     if (kind == EndKind::start_failed || kind == EndKind::invalid) ++record_.failures.count;
     record_event(std::move(event));
@@ -342,70 +350,70 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
 
 void TaskRunner::note_failure(std::string what) {
   ++record_.failures.count;
-  record_.failures.last = without_secrets(std::move(what));
+  record_.failures.last = secrets_.redact(std::move(what));
 }
 
 void TaskRunner::finish(bool failed) {
   record_.state.failed = failed;
   record_.launched = false;
   record_.handle = nullptr;
-  secrets_watch_.reset();
+  secrets_.stop_watching();
   if (api_) api_->close();
   become(TaskRunState::dead);
   changed();
 }
 
 awaitable<std::optional<EndKind>> TaskRunner::launch() {
-  std::string_view step = event::kSetupFailure;
+  std::string_view step = protocol::event::kSetupFailure;
   std::optional<Error> failed;
   const std::shared_ptr<const model::Allocation> version = allocation_;
   try {
     co_await prepare();
     co_await until_permitted();  // its turn may have been taken back meanwhile
-    if (kill_) co_return EndKind::start_failed;
-    step = event::kDriverFailure;
+    if (asked_.kill) co_return EndKind::start_failed;
+    step = protocol::event::kDriverFailure;
     ++record_.attempt;
     record_.launched = true;
     record_.handle = nullptr;
-    stop_at_start_ = false;
+    asked_.stop_at_start = false;
     changed();
     LaunchSpec spec = launch_spec();
     if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
       spec.devices = devices_of(context_.node, given->second.devices).paths;
     static const std::map<std::string, model::NodeVolume> kNoVolumes;
-    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_,
+    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation(),
                               context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
     ++context_.stats.task_starts;
     ++starts_;
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
     if (const auto less = process_->shortfalls(); !less.empty())
-      record_event(event::make(event::kDriver, "Has less than it asks for: " + join(less, ", ")));
-    if (kill_) {
+      record_event(event::make(protocol::event::kDriver, "Has less than it asks for: " + join(less, ", ")));
+    if (asked_.kill) {
       begin_stop();
       co_return std::nullopt;
     }
-    if (std::exchange(stop_at_start_, false)) {
+    if (std::exchange(asked_.stop_at_start, false)) {
       ask_restart(EndKind::asked_restart, "Its turn comes again");
       co_return std::nullopt;
     }
-    if (allocation_ != version) side_.spawn("templates", apply_update());
-    side_.spawn("identities", keep_identities());
+    if (allocation_ != version) templates_.update();
+    side_.spawn("identities", identities_.keep());
     co_return std::nullopt;
   } catch (const Error& error) {
     failed = error;
   }
   record_.launched = false;
-  if (kill_) co_return EndKind::start_failed;
+  if (asked_.kill) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
-    step = event::kFailedArtifactDownload;
-  record_.failures.last = without_secrets(failed->one_line());  // counted when it is not tried again
+    step = protocol::event::kFailedArtifactDownload;
+  record_.failures.last = secrets_.redact(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
-  const bool hopeless =
-      step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||
-                                                 failed->code() == Code::denied || failed->code() == Code::unsupported);
+  const bool hopeless = step != protocol::event::kFailedArtifactDownload &&
+                        (failed->code() == Code::invalid || failed->code() == Code::not_found ||
+                         failed->code() == Code::denied || failed->code() == Code::unsupported);
   co_return hopeless ? EndKind::invalid : EndKind::start_failed;
 }
 
@@ -419,13 +427,13 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.task = task_->name;
   spec.node_name = context_.node.name;
   spec.attempt = record_.attempt;
-  spec.allocation_root = directory_.root();
-  spec.shared_dir = directory_.shared();
-  spec.log_dir = directory_.logs();
-  spec.task_dir = directory_.task(task_->name);
-  spec.config = interpolation_.apply_to(task_->config);
-  spec.environment = interpolation_.environment();
-  spec.user = interpolation_.apply(task_->user);
+  spec.allocation_root = environment_.directory().root();
+  spec.shared_dir = environment_.directory().shared();
+  spec.log_dir = environment_.directory().logs();
+  spec.task_dir = environment_.directory().task(task_->name);
+  spec.config = interpolation().apply_to(task_->config);
+  spec.environment = interpolation().environment();
+  spec.user = interpolation().apply(task_->user);
   spec.rights = rights_;
   spec.low_ports = model::asks_low_ports(group());
   spec.beside_container = model::has_container(group());

@@ -1,15 +1,14 @@
-// `secret` blocks: variables that the task's environment, templates and config see as ${secret.<name>.<item>}.
+#include "node/task/task_secrets.hpp"
+
 #include <boost/json/object.hpp>
 
-#include "node/server/cluster_data.hpp"
+#include "base/redact.hpp"
 #include "node/task/task_event.hpp"
-#include "node/task/task_runner.hpp"
 
 namespace underway::node {
 namespace {
 
-/// What is shorter stands in too many words to be taken out of them.
-constexpr std::size_t kShortestHidden = 4;
+constexpr std::size_t kShortestRedacted = 4;
 
 /// Where the block's variable is; empty: the job's own namespace.
 std::string namespace_of(const model::SecretRequest& secret, const Interpolation& interpolation) {
@@ -23,12 +22,13 @@ std::string spelled(const std::string& path, const std::string& ns) { return ns.
 
 }  // namespace
 
-std::optional<std::vector<std::string>> TaskRunner::take_secrets(const model::Task& task, const TemplateAsker& asker) {
+std::optional<std::vector<std::string>> TaskSecrets::take(const model::Task& task, const TemplateAsker& asker) {
+  const Interpolation& interpolation = environment_.interpolation();
   std::vector<std::string> missing;
   bool all_told = true;
   model::StringMap taken;
   for (const auto& secret : task.secrets) {
-    const std::string path = interpolation_.apply(secret.path), ns = namespace_of(secret, interpolation_);
+    const std::string path = interpolation.apply(secret.path), ns = namespace_of(secret, interpolation);
     const auto answer = context_.cluster_data->variable(asker, path, ns);
     if (!answer) {
       all_told = false;
@@ -42,49 +42,46 @@ std::optional<std::vector<std::string>> TaskRunner::take_secrets(const model::Ta
     for (const auto& [item, value] : (*answer)->items) taken[fmt::format("secret.{}.{}", secret.name, item)] = value;
   }
   if (!all_told) return std::nullopt;
-  if (missing.empty()) secrets_ = std::move(taken);
+  if (missing.empty()) environment_.added.secrets = std::move(taken);
   return missing;
 }
 
-awaitable<void> TaskRunner::fetch_secrets() {
+awaitable<void> TaskSecrets::fetch() {
   // An order may replace the task's own values while this waits.
-  const std::shared_ptr<const model::Allocation> keep = allocation_;
-  const model::Task& task = *task_;
-  if (secrets_known_ || task.secrets.empty()) co_return;
+  const std::shared_ptr<const model::Allocation> keep = subject_.allocation();
+  const model::Task& task = subject_.task();
+  if (known_ || task.secrets.empty()) co_return;
   if (context_.cluster_data == nullptr)
     throw Error(Code::unsupported,
                 fmt::format("task '{}' asks for secrets, and there is no server that has them", task.name));
-  build_interpolation();
+  environment_.rebuild();
+  const Interpolation& interpolation = environment_.interpolation();
   const TemplateAsker asker{keep->ns, keep->job_id, keep->group, task.name, keep->id};
   gotemplate::Dependencies wanted;
   for (const auto& secret : task.secrets)
-    wanted.variables.insert(spelled(interpolation_.apply(secret.path), namespace_of(secret, interpolation_)));
-  const auto before = std::move(secrets_watch_);  // goes only when the new one stands, so that nothing is forgotten
-  secrets_watch_ = context_.cluster_data->watch(asker, wanted, [this] {
-    secrets_changed_ = true;
-    wake_.notify_all();
+    wanted.variables.insert(spelled(interpolation.apply(secret.path), namespace_of(secret, interpolation)));
+  const auto before = std::move(watch_);  // goes only when the new one stands, so that nothing is forgotten
+  watch_ = context_.cluster_data->watch(asker, wanted, [this] {
+    changed_ = true;
+    subject_.wake();
   });
-  const auto process = process_;
-  while (!kill_ && process_ == process) {
-    secrets_changed_ = false;
-    const auto missing = take_secrets(task, asker);
+  const auto process = subject_.process();
+  while (!subject_.killed() && subject_.process() == process) {
+    changed_ = false;
+    const auto missing = take(task, asker);
     if (missing && missing->empty()) {
-      secrets_known_ = true;
+      known_ = true;
       co_return;
     }
-    if (missing) tell_missing(*missing);
-    while (!secrets_changed_ && !kill_ && process_ == process) co_await wake_.wait();
+    if (missing) subject_.tell_once(event::missing(*missing));
+    while (!changed_ && !subject_.killed() && subject_.process() == process) co_await subject_.wait_for_news();
   }
 }
 
-std::string TaskRunner::without_secrets(std::string text) const {
-  for (const auto& [name, value] : secrets_) {
-    if (value.size() < kShortestHidden) continue;
-    const std::string instead = "${" + name + "}";
-    for (std::size_t at = text.find(value); at != std::string::npos; at = text.find(value, at + instead.size()))
-      text.replace(at, value.size(), instead);
-  }
-  return text;
+std::string TaskSecrets::redact(std::string text) const {
+  std::vector<SecretValue> secrets;
+  for (const auto& [name, value] : environment_.added.secrets) secrets.push_back({value, "${" + name + "}"});
+  return redact_values(std::move(text), secrets, kShortestRedacted);
 }
 
 }  // namespace underway::node

@@ -26,19 +26,19 @@ boost::json::object memory_stats(const TaskUsage& used) {
           {"Measured", boost::json::array{"RSS", "Cache", "Swap", "Usage", "Max Usage", "Kernel Usage"}}};
 }
 
-void add(TaskSample& sum, const TaskSample& one) {
-  sum.percent += one.percent;
-  sum.user += one.user;
-  sum.system += one.system;
+void add(TaskSample& sum, const TaskSample& sampled) {
+  sum.percent += sampled.percent;
+  sum.user += sampled.user;
+  sum.system += sampled.system;
   TaskUsage& all = sum.used;
-  all.memory_bytes += one.used.memory_bytes;
-  all.memory_peak_bytes += one.used.memory_peak_bytes;
-  all.memory_anonymous_bytes += one.used.memory_anonymous_bytes;
-  all.memory_file_bytes += one.used.memory_file_bytes;
-  all.memory_kernel_bytes += one.used.memory_kernel_bytes;
-  all.memory_swap_bytes += one.used.memory_swap_bytes;
-  all.cpu_throttled += one.used.cpu_throttled;
-  all.cpu_throttled_periods += one.used.cpu_throttled_periods;
+  all.memory_bytes += sampled.used.memory_bytes;
+  all.memory_peak_bytes += sampled.used.memory_peak_bytes;
+  all.memory_anonymous_bytes += sampled.used.memory_anonymous_bytes;
+  all.memory_file_bytes += sampled.used.memory_file_bytes;
+  all.memory_kernel_bytes += sampled.used.memory_kernel_bytes;
+  all.memory_swap_bytes += sampled.used.memory_swap_bytes;
+  all.cpu_throttled += sampled.used.cpu_throttled;
+  all.cpu_throttled_periods += sampled.used.cpu_throttled_periods;
 }
 
 }  // namespace
@@ -67,14 +67,15 @@ boost::json::value UsageSamples::usage(const std::string& allocation_id,
   boost::json::object by_task;
   TaskSample all;
   for (const auto& [name, task] : tasks) {
-    const TaskSample one = sample(allocation_id, name, *task, now);
-    add(all, one);
-    by_task[name] = boost::json::object{{"Timestamp", unix_nanos(now)},
-                                        {"Pids", nullptr},  // Nomad's map of each process
-                                        {"Processes", one.used.pids},
-                                        {"ResourceUsage", boost::json::object{{"CpuStats", cpu_stats(one, core_mhz)},
-                                                                              {"MemoryStats", memory_stats(one.used)},
-                                                                              {"DeviceStats", nullptr}}}};
+    const TaskSample sampled = sample(allocation_id, name, *task, now);
+    add(all, sampled);
+    by_task[name] =
+        boost::json::object{{"Timestamp", unix_nanos(now)},
+                            {"Pids", nullptr},  // Nomad's map of each process
+                            {"Processes", sampled.used.pids},
+                            {"ResourceUsage", boost::json::object{{"CpuStats", cpu_stats(sampled, core_mhz)},
+                                                                  {"MemoryStats", memory_stats(sampled.used)},
+                                                                  {"DeviceStats", nullptr}}}};
   }
   return boost::json::object{{"Timestamp", unix_nanos(now)},
                              {"Tasks", std::move(by_task)},

@@ -3,7 +3,7 @@
 namespace underway::node {
 namespace {
 
-gotemplate::VariableMetadata metadata_of(const KnownVariable& known) {
+gotemplate::VariableMetadata metadata_of(const protocol::KnownVariable& known) {
   return {known.ns,
           known.path,
           static_cast<std::uint64_t>(known.create_index),
@@ -12,23 +12,24 @@ gotemplate::VariableMetadata metadata_of(const KnownVariable& known) {
           from_unix_nanos(known.modify_time)};
 }
 
-DataNeed need_of(const TemplateAsker& asker, DataKind kind, const std::string& name, const std::string& ns) {
+protocol::DataNeed need_of(const TemplateAsker& asker, protocol::DataKind kind, const std::string& name,
+                           const std::string& ns) {
   return {asker.allocation_id, asker.task, kind, name, ns == asker.ns ? std::string() : ns};
 }
 
 }  // namespace
 
-std::set<DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Dependencies& what) {
-  std::set<DataNeed> needs;
+std::set<protocol::DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Dependencies& what) {
+  std::set<protocol::DataNeed> needs;
   // "path" or "path@namespace"
-  const auto add = [&](DataKind kind, const std::string& spelled) {
+  const auto add = [&](protocol::DataKind kind, const std::string& spelled) {
     const std::size_t at = spelled.find('@');
     needs.insert(need_of(asker, kind, spelled.substr(0, at), at == std::string::npos ? "" : spelled.substr(at + 1)));
   };
-  for (const auto& path : what.variables) add(DataKind::variable, path);
-  for (const auto& prefix : what.variable_prefixes) add(DataKind::variables, prefix);
-  for (const auto& name : what.services) needs.insert(need_of(asker, DataKind::service, name, {}));
-  if (what.services_list) needs.insert(need_of(asker, DataKind::services, {}, {}));
+  for (const auto& path : what.variables) add(protocol::DataKind::variable, path);
+  for (const auto& prefix : what.variable_prefixes) add(protocol::DataKind::variables, prefix);
+  for (const auto& name : what.services) needs.insert(need_of(asker, protocol::DataKind::service, name, {}));
+  if (what.services_list) needs.insert(need_of(asker, protocol::DataKind::services, {}, {}));
   return needs;
 }
 
@@ -41,8 +42,8 @@ std::shared_ptr<void> TemplateData::watch(const TemplateAsker& asker, const gote
   return tokens;
 }
 
-std::optional<DataValue> TemplateData::find(const TemplateAsker& asker, DataKind kind, const std::string& name,
-                                            const std::string& ns) const {
+std::optional<protocol::DataValue> TemplateData::find(const TemplateAsker& asker, protocol::DataKind kind,
+                                                      const std::string& name, const std::string& ns) const {
   const auto answers = server_.answers();
   const auto it = answers->find(need_of(asker, kind, name, ns));
   if (it == answers->end()) return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<DataValue> TemplateData::find(const TemplateAsker& asker, DataKind
 TemplateData::Answer<std::optional<gotemplate::Variable>> TemplateData::variable(const TemplateAsker& asker,
                                                                                  const std::string& path,
                                                                                  const std::string& ns) {
-  const auto known = find(asker, DataKind::variable, path, ns);
+  const auto known = find(asker, protocol::DataKind::variable, path, ns);
   if (!known) return std::nullopt;
   if (!known->variable) return std::optional<gotemplate::Variable>();
   return std::optional(gotemplate::Variable{metadata_of(*known->variable), known->variable->items});
@@ -62,7 +63,7 @@ TemplateData::Answer<std::optional<gotemplate::Variable>> TemplateData::variable
 TemplateData::Answer<std::vector<gotemplate::VariableMetadata>> TemplateData::variables(const TemplateAsker& asker,
                                                                                         const std::string& prefix,
                                                                                         const std::string& ns) {
-  const auto known = find(asker, DataKind::variables, prefix, ns);
+  const auto known = find(asker, protocol::DataKind::variables, prefix, ns);
   if (!known) return std::nullopt;
   std::vector<gotemplate::VariableMetadata> out;
   for (const auto& variable : known->variables) out.push_back(metadata_of(variable));
@@ -71,7 +72,7 @@ TemplateData::Answer<std::vector<gotemplate::VariableMetadata>> TemplateData::va
 
 TemplateData::Answer<std::vector<gotemplate::ServiceInstance>> TemplateData::service(const TemplateAsker& asker,
                                                                                      const std::string& name) {
-  const auto known = find(asker, DataKind::service, name);
+  const auto known = find(asker, protocol::DataKind::service, name);
   if (!known) return std::nullopt;
   std::vector<gotemplate::ServiceInstance> out;
   for (const auto& i : known->instances)
@@ -82,7 +83,8 @@ TemplateData::Answer<std::vector<gotemplate::ServiceInstance>> TemplateData::ser
 TemplateData::Answer<std::vector<gotemplate::ForeignInstance>> TemplateData::catalogue(const TemplateAsker& asker,
                                                                                        const std::string& name,
                                                                                        bool passing) {
-  const auto known = find(asker, DataKind::service, passing ? name : name + std::string(kOfAnyStatus));
+  const auto known =
+      find(asker, protocol::DataKind::service, passing ? name : name + std::string(protocol::kOfAnyStatus));
   if (!known) return std::nullopt;
   std::vector<gotemplate::ForeignInstance> out;
   for (const auto& i : known->instances) {
@@ -116,7 +118,7 @@ gotemplate::ForeignReply TemplateData::foreign(const TemplateAsker& asker, const
 }
 
 TemplateData::Answer<std::vector<gotemplate::ServiceSummary>> TemplateData::services(const TemplateAsker& asker) {
-  const auto known = find(asker, DataKind::services, {});
+  const auto known = find(asker, protocol::DataKind::services, {});
   if (!known) return std::nullopt;
   std::vector<gotemplate::ServiceSummary> out;
   for (const auto& instance : known->instances) out.push_back({instance.name, instance.tags});

@@ -31,14 +31,14 @@ class TemplateData final : public ClusterData {
                               std::function<void()> changed) override;
 
  private:
-  std::optional<DataValue> find(const TemplateAsker& asker, DataKind kind, const std::string& name,
-                                const std::string& ns = {}) const;
+  std::optional<protocol::DataValue> find(const TemplateAsker& asker, protocol::DataKind kind, const std::string& name,
+                                          const std::string& ns = {}) const;
 
   ServerData& server_;
   sources::Sources* sources_ = nullptr;
 };
 
 /// What the server must be asked so that a rendering that asked for `what` is done again in time.
-std::set<DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Dependencies& what);
+std::set<protocol::DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Dependencies& what);
 
 }  // namespace underway::node

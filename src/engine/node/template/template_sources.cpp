@@ -8,7 +8,7 @@ namespace {
 /// The identity that a task shows to Vault has the name that Nomad gives it.
 awaitable<std::string> identity_for_vault(ServerData& server, sources::Asker asker) {
   const std::string cluster = asker.vault_cluster.empty() ? "default" : asker.vault_cluster;
-  IdentityRequest request{asker.allocation_id, asker.task, "vault_" + cluster};
+  protocol::IdentityRequest request{asker.allocation_id, asker.task, "vault_" + cluster};
   const auto reply = co_await server.sign(std::move(request));
   co_return reply.token;
 }
@@ -26,7 +26,7 @@ void Node::Impl::open_sources() {
   }
   self_.computed_class = model::compute_class(self_);
   if (compat.consul.access.address.empty() && compat.vault.access.address.empty()) return;
-  sources_ = std::make_unique<sources::Sources>(loop_.executor(), pool_, compat, [this](sources::Asker asker) {
+  sources_ = std::make_unique<sources::Sources>(loop_.executor(), pool_, clock_, compat, [this](sources::Asker asker) {
     return identity_for_vault(server_data_, std::move(asker));
   });
   template_data_.use(sources_.get());

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     options.servers = {argv[2]};
     options.fetch_program = argv[4];
     options.cgroup_parent = "underway-node-test";
-    node::Node node(options, std::move(all), loop, pool);
+    SystemClock clock;
+    node::Node node(options, std::move(all), loop, pool, clock);
     loop.run_until_done(node.start());
     loop.run();
   } catch (const Error& error) {

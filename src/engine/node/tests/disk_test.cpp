@@ -149,10 +149,10 @@ TEST_F(DiskTest, AnAgentThatDiedInTheMiddleGoesOnWithWhatItHad) {
          std::rename((root + "/.arrived/alloc/data").c_str(), (root + "/alloc/data").c_str());
        }},
   };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.name);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.name);
     leave_a_disk();
-    one.had();
+    test_case.had();
     run(order_of(true, false));
     EXPECT_EQ(file("alloc/data/db"), "rows");
     EXPECT_EQ(file("main/local/cache"), "warm");

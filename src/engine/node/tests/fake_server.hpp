@@ -8,9 +8,9 @@
 #include "fixture.hpp"
 #include "http/server.hpp"
 #include "link/connection.hpp"
-#include "node/server/messages.hpp"
 #include "os/cgroup.hpp"
 #include "os/process.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::node {
 
@@ -51,7 +51,7 @@ class FakeServer {
     return true;
   }
 
-  void send(AllocationsMessage message) {
+  void send(protocol::AllocationsMessage message) {
     auto body = json::to_value(message, json::Encoding::compact);
     loop.run_until_done(connection->notify("allocations", std::move(body)));
   }
@@ -100,7 +100,7 @@ class FakeServer {
 
   async::Loop loop;
   std::shared_ptr<link::Connection> connection;
-  std::optional<RegisterRequest> registered;
+  std::optional<protocol::RegisterRequest> registered;
   int registrations = 0;
   bool refusing = false;  ///< whoever dials
   std::map<std::string, model::AllocationUpdate> updates;
@@ -129,12 +129,12 @@ class FakeServer {
   }
   awaitable<boost::json::value> answer(std::string method, boost::json::value body) {
     if (method == "register") {
-      registered = json::decode<RegisterRequest>(body);
+      registered = json::decode<protocol::RegisterRequest>(body);
       ++registrations;
-      const RegisterReply reply{registered->node.id, 10s};
+      const protocol::RegisterReply reply{registered->node.id, 10s};
       co_return json::to_value(reply);
     }
-    for (auto& update : json::decode<UpdateRequest>(body).updates) updates[update.id] = std::move(update);
+    for (auto& update : json::decode<protocol::UpdateRequest>(body).updates) updates[update.id] = std::move(update);
     co_return boost::json::object{};
   }
 

@@ -2,10 +2,10 @@
 
 #include "base/json.hpp"
 #include "fixture.hpp"
+#include "node/allocation/state_file.hpp"
 #include "node/task/artifact.hpp"
 #include "node/task/file_access.hpp"
 #include "node/task/log_reader.hpp"
-#include "node/allocation/state_file.hpp"
 
 namespace underway::node {
 namespace {
@@ -42,7 +42,7 @@ TEST_F(FileAccessTest, ListsAndDescribes) {
   ASSERT_EQ(top.size(), 2u);
   EXPECT_EQ(top[0].name, "alloc");
   EXPECT_TRUE(top[0].is_dir);
-  const FileInfo info = files.stat("main/local/a.json");
+  const protocol::FileInfo info = files.stat("main/local/a.json");
   EXPECT_EQ(info.size, 2);
   EXPECT_EQ(info.content_type, "application/json");
   EXPECT_EQ(info.file_mode.substr(0, 4), "-rw-");
@@ -209,7 +209,7 @@ TEST(ArchiveKind, IsByTheEnding) {
 }
 
 TEST(Messages, HaveTheAgreedNames) {
-  AllocationsMessage message;
+  protocol::AllocationsMessage message;
   message.full = true;
   message.set.emplace_back();
   message.set[0].allocation.id = kAllocationId;
@@ -223,7 +223,7 @@ TEST(Messages, HaveTheAgreedNames) {
   model::Job job;
   job.id = "web";
   job.version = 3;
-  EXPECT_EQ(job_key(job), "default/web@3");
+  EXPECT_EQ(protocol::job_key(job), "default/web@3");
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ class HostVolumesTest : public ::testing::Test {
     os::write_file(plugins + "/" + name, text, mode, {}, os::Durability::cached);
     ASSERT_EQ(::chmod((plugins + "/" + name).c_str(), mode), 0);
   }
-  static VolumeOrder order(const std::string& plugin = "mkdir", model::StringMap parameters = {}) {
-    VolumeOrder out;
+  static protocol::VolumeOrder order(const std::string& plugin = "mkdir", model::StringMap parameters = {}) {
+    protocol::VolumeOrder out;
     out.id = kId;
     out.name = "data";
     out.ns = "physics";
@@ -107,7 +107,7 @@ TEST_F(HostVolumesTest, RefusesParametersThatAreNone) {
     EXPECT_FALSE(os::exists(record()));
   }
   EXPECT_NE(refusal([&] { volumes.make(order("mkdir", {{"mode", "17777"}})); }), "");
-  VolumeOrder elsewhere = order();
+  protocol::VolumeOrder elsewhere = order();
   elsewhere.id = "../../etc";
   EXPECT_NE(refusal([&] { volumes.make(elsewhere); }), "");
 }
@@ -186,18 +186,18 @@ TEST_F(HostVolumesTest, KeepWhatCouldNotBeDeleted) {
 TEST_F(HostVolumesTest, HaveNamesOfTheirOwn) {
   options.taken = {"scratch"};
   HostVolumes volumes(options);
-  VolumeOrder named = order();
+  protocol::VolumeOrder named = order();
   named.name = "scratch";
   EXPECT_NE(refusal([&] { volumes.make(named); }).find("configuration"), std::string::npos);
   volumes.make(order());
-  VolumeOrder second = order();
+  protocol::VolumeOrder second = order();
   second.id = kOther;
   EXPECT_NE(refusal([&] { volumes.make(second); }).find("has that name"), std::string::npos);
 }
 
 TEST_F(HostVolumesTest, LendARegisteredDirectoryAndNeverDeleteIt) {
   HostVolumes volumes(options);
-  VolumeOrder there = order("");
+  protocol::VolumeOrder there = order("");
   there.path = directory + "/nowhere";
   EXPECT_NE(refusal([&] { volumes.make(there); }).find("is no directory"), std::string::npos);
   std::filesystem::create_directories(directory + "/there");

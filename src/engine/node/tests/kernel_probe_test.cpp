@@ -20,7 +20,8 @@ class KernelProbe : public ::testing::Test {
 
   async::Loop loop;
   async::Pool pool{1};
-  KernelRuntime runtime{loop, pool};
+  SystemClock clock;
+  KernelRuntime runtime{loop, pool, clock};
 };
 
 TEST_F(KernelProbe, OfTcpPassesWhereSomebodyListens) {

@@ -24,7 +24,7 @@ class NodeTest : public ::testing::Test {
   void TearDown() override {
     if (!agent) return;
     if (server.connection && server.connection->is_open()) {
-      AllocationsMessage nothing;
+      protocol::AllocationsMessage nothing;
       nothing.full = true;
       server.send(nothing);
       EXPECT_TRUE(server.until([&] {
@@ -85,8 +85,8 @@ class NodeTest : public ::testing::Test {
     order.order.allocation.resources.ports = std::move(ports);
     order.order.allocation.job_id = order.job.id;
     order.order.allocation.id = ids.uuid();
-    AllocationsMessage message;
-    message.jobs[job_key(order.job)] = order.job;
+    protocol::AllocationsMessage message;
+    message.jobs[protocol::job_key(order.job)] = order.job;
     order.order.host_rights = rights;
     message.set = {order.order};
     message.origin = origin;
@@ -110,7 +110,7 @@ class NodeTest : public ::testing::Test {
   TemporaryDirectory directory{"/tmp"};
   FakeServer server{directory.path()};
   SystemIds ids;
-  Origin origin;  ///< of what run() orders
+  protocol::Origin origin;  ///< of what run() orders
   std::optional<os::Child> agent;
   std::vector<pid_t> started;
   int jobs = 0;

@@ -283,7 +283,7 @@ TEST_F(NodeTest, WithKillModeProcessOnlyTheTasksProcessEndsWithIt) {
   EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::failed); })) << server.events(id, "main");
   EXPECT_TRUE(alive(left));
 
-  AllocationsMessage nothing;
+  protocol::AllocationsMessage nothing;
   nothing.full = true;
   server.send(nothing);
   EXPECT_TRUE(server.until([&] { return !os::exists(path(id, "main")); })) << "its directories are in use";

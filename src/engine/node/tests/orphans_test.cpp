@@ -5,8 +5,8 @@ namespace underway::node {
 namespace {
 
 /// Everything that a server of another history has to say: that it wants nothing.
-AllocationsMessage wants_nothing(const std::string& epoch, std::map<std::string, model::Revision> epochs) {
-  AllocationsMessage message;
+protocol::AllocationsMessage wants_nothing(const std::string& epoch, std::map<std::string, model::Revision> epochs) {
+  protocol::AllocationsMessage message;
   message.full = true;
   message.origin = {epoch, 7};
   message.epochs = std::move(epochs);
@@ -18,7 +18,7 @@ TEST_F(NodeTest, WhatAServerOfAnotherHistoryDoesNotKnowGoesOnUntilItIsDecided) {
   const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
   const pid_t pid = pid_of(id);
   ASSERT_GT(pid, 0);
-  const auto asked_about = [&](AllocationsMessage message) {
+  const auto asked_about = [&](protocol::AllocationsMessage message) {
     server.send(std::move(message));
     return server.call("orphans.read", boost::json::object{}).at("Orders").as_array().size();
   };

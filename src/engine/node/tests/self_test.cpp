@@ -22,7 +22,9 @@ class SelfTest : public ::testing::Test {
     os::make_directories(root_ + "/node");
   }
   ~SelfTest() override { std::filesystem::remove_all(root_); }
-  static MetadataRequest request(const char* text) { return json::decode_text<MetadataRequest>(text); }
+  static protocol::MetadataRequest request(const char* text) {
+    return json::decode_text<protocol::MetadataRequest>(text);
+  }
   const std::string root_ = ::testing::TempDir() + "underway-self-" + std::to_string(::getpid());
 };
 
@@ -53,7 +55,7 @@ TEST_F(SelfTest, MetadataHaveKeysThatCanBeAskedFor) {
     SCOPED_TRACE(bad);
     EXPECT_THROW(meta.next(request(bad)), Error);
   }
-  MetadataRequest many;
+  protocol::MetadataRequest many;
   for (std::size_t i = 0; i <= DynamicMeta::kMostKeys; ++i) many.meta["k" + std::to_string(i)] = "v";
   EXPECT_THROW(meta.next(many), Error);
 }

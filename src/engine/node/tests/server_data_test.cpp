@@ -5,12 +5,12 @@
 namespace underway::node {
 namespace {
 
-DataNeed need(const std::string& path, const std::string& task = "t") {
-  return {"a1", task, DataKind::variable, path, ""};
+protocol::DataNeed need(const std::string& path, const std::string& task = "t") {
+  return {"a1", task, protocol::DataKind::variable, path, ""};
 }
 
-DataValue value(const DataNeed& of, const std::string& text) {
-  DataValue out;
+protocol::DataValue value(const protocol::DataNeed& of, const std::string& text) {
+  protocol::DataValue out;
   out.need = of;
   out.variable.emplace();
   out.variable->items["k"] = text;
@@ -21,11 +21,11 @@ struct Fixture {
   int news = 0;
   int changed = 0;
   ServerData data{[this] { ++news; }};
-  std::shared_ptr<void> watch(std::set<DataNeed> needs) {
+  std::shared_ptr<void> watch(std::set<protocol::DataNeed> needs) {
     return data.watch(std::move(needs), [this] { ++changed; });
   }
-  void learn(const DataNeed& of, const std::string& text) {
-    DataMessage message;
+  void learn(const protocol::DataNeed& of, const std::string& text) {
+    protocol::DataMessage message;
     message.values.push_back(value(of, text));
     data.learn(std::move(message));
   }

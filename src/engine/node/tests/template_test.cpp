@@ -140,7 +140,7 @@ class TaskTemplateTest : public ::testing::Test {
 TEST_F(TaskTemplateTest, ATaskWaitsForAVariableAndSaysSo) {
   run({password_template()});
   EXPECT_EQ(state().state, TaskRunState::pending);
-  EXPECT_EQ(state().events.back().type, event::kTemplate);
+  EXPECT_EQ(state().events.back().type, protocol::event::kTemplate);
   EXPECT_EQ(state().events.back().message, "Missing: nomad.var.block(nomad/jobs/x@default.global)");
   EXPECT_THAT(cluster.watched.back().variables, ElementsAre("nomad/jobs/x"));
   const std::size_t events = state().events.size();

@@ -216,10 +216,10 @@ class Affinity {
     return found;
   }
   static void set(std::int64_t core) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(core), &one);
-    ::sched_setaffinity(0, sizeof one, &one);
+    cpu_set_t only_this;
+    CPU_ZERO(&only_this);
+    CPU_SET(static_cast<std::size_t>(core), &only_this);
+    ::sched_setaffinity(0, sizeof only_this, &only_this);
   }
 
  private:

@@ -33,7 +33,7 @@ bool leads_to_directory(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-std::int64_t number_of(const VolumeOrder& order, const char* name, int base, std::int64_t otherwise) {
+std::int64_t number_of(const protocol::VolumeOrder& order, const char* name, int base, std::int64_t otherwise) {
   const auto it = order.parameters.find(name);
   if (it == order.parameters.end()) return otherwise;
   const auto number = parse_number<std::int64_t>(it->second, base);
@@ -44,7 +44,7 @@ std::int64_t number_of(const VolumeOrder& order, const char* name, int base, std
 }
 
 /// The built-in plugin: a directory of the parameters' mode, uid and gid.
-VolumeMade make_directory(const VolumeOrder& order, const std::string& path) {
+protocol::VolumeMade make_directory(const protocol::VolumeOrder& order, const std::string& path) {
   const auto mode = number_of(order, "mode", 8, 0700);
   const auto uid = number_of(order, "uid", 10, -1), gid = number_of(order, "gid", 10, -1);
   if (mode > 07777)
@@ -117,7 +117,7 @@ std::map<std::string, std::string> HostVolumes::plugins() const {
   return found;
 }
 
-std::map<std::string, std::string> HostVolumes::variables(const VolumeOrder& order) const {
+std::map<std::string, std::string> HostVolumes::variables(const protocol::VolumeOrder& order) const {
   return {{"DHV_VOLUMES_DIR", options_.directory},
           {"DHV_PLUGIN_DIR", options_.plugin_directory},
           {"DHV_NAMESPACE", order.ns},
@@ -130,7 +130,7 @@ std::map<std::string, std::string> HostVolumes::variables(const VolumeOrder& ord
           {"DHV_PARAMETERS", json::encode(order.parameters)}};
 }
 
-VolumeMade HostVolumes::carry_out(const VolumeOrder& order) const {
+protocol::VolumeMade HostVolumes::carry_out(const protocol::VolumeOrder& order) const {
   if (order.plugin.empty()) {
     if (!leads_to_directory(order.path))
       throw Error(Code::not_found, fmt::format("volume '{}' cannot be registered", order.name))
@@ -146,7 +146,7 @@ VolumeMade HostVolumes::carry_out(const VolumeOrder& order) const {
   return {answer.path, answer.bytes};
 }
 
-void HostVolumes::undo(const VolumeOrder& order, const std::string& path) const {
+void HostVolumes::undo(const protocol::VolumeOrder& order, const std::string& path) const {
   if (order.plugin.empty()) return;
   if (order.plugin == model::kMkdirPlugin) {
     os::remove_tree(options_.directory + "/" + order.id + ".new");
@@ -160,7 +160,7 @@ void HostVolumes::undo(const VolumeOrder& order, const std::string& path) const 
   call_plugin(call);
 }
 
-VolumeMade HostVolumes::make(const VolumeOrder& order) {
+protocol::VolumeMade HostVolumes::make(const protocol::VolumeOrder& order) {
   const auto before = find(order.id);
   if (options_.taken.contains(order.name))
     throw Error(Code::conflict, fmt::format("volume '{}' cannot be here", order.name))
@@ -171,7 +171,8 @@ VolumeMade HostVolumes::make(const VolumeOrder& order) {
           .because(fmt::format("volume {} has that name", other.order.id));
   }
   const bool known = before && before->stage == Stage::made;
-  VolumeRecord record{order, known ? before->made : VolumeMade{}, known ? Stage::made : Stage::making, options_.boot};
+  VolumeRecord record{order, known ? before->made : protocol::VolumeMade{}, known ? Stage::made : Stage::making,
+                      options_.boot};
   if (!known) write(record);
   try {
     record.made = carry_out(order);
@@ -234,31 +235,6 @@ std::vector<model::NodeVolume> HostVolumes::restore() {
     }
   }
   return lent;
-}
-
-const Structure& description(Tag<VolumeOrder>) {
-  static const Structure s =
-      Builder<VolumeOrder>("volume order", "A volume that the node shall have.")
-          .wire<&VolumeOrder::id>("ID", "UUID of the volume.")
-          .wire<&VolumeOrder::name>("Name", "The `source` of requests; unique on the node.")
-          .wire<&VolumeOrder::ns>("Namespace", "Namespace whose jobs may mount it.")
-          .wire<&VolumeOrder::plugin>(
-              "PluginID", "What makes it: `mkdir`, or a plugin of the node; empty: it is there and only registered.")
-          .wire<&VolumeOrder::node_pool>("NodePool", "Node pool of the node, told to the plugin.")
-          .wire<&VolumeOrder::capacity_min>("CapacityMin", "Bytes that it shall have at least; 0: the plugin's choice.")
-          .wire<&VolumeOrder::capacity_max>("CapacityMax", "Bytes that it may have at most; 0: the plugin's choice.")
-          .wire<&VolumeOrder::parameters>("Parameters", "The plugin's own.")
-          .wire<&VolumeOrder::path>("Path", "Where it is, of one that is registered; else empty.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<VolumeMade>) {
-  static const Structure s = Builder<VolumeMade>("volume made", "Where the volume is, and how large.")
-                                 .wire<&VolumeMade::path>("Path", "Where it is on the node.")
-                                 .wire<&VolumeMade::bytes>("Bytes", "How large it is; 0: that is not limited.")
-                                 .done();
-  return s;
 }
 
 const Enumeration& description(Tag<Stage>) {

@@ -7,15 +7,15 @@
 #include <set>
 
 #include "model/job/volume.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "protocol/volume_messages.hpp"
 
 namespace underway::node {
 
 /// What is on disk of one.
 struct VolumeRecord {
   enum class Stage { making, made, deleting };
-  VolumeOrder order;
-  VolumeMade made;
+  protocol::VolumeOrder order;
+  protocol::VolumeMade made;
   Stage stage = Stage::making;
   std::string boot;  ///< in which it was made, or brought back
 };
@@ -41,7 +41,7 @@ class HostVolumes {
 
   /// volume.create and volume.register. Throws what the plugin says: then a volume that was not there before is not
   /// there, and one that was is as it was.
-  VolumeMade make(const VolumeOrder& order);
+  protocol::VolumeMade make(const protocol::VolumeOrder& order);
   /// volume.delete. Nothing happens when it is not there.
   void remove(const std::string& id);
 
@@ -50,9 +50,9 @@ class HostVolumes {
   void write(const VolumeRecord& record) const;
   std::optional<VolumeRecord> find(const std::string& id) const;
   std::vector<VolumeRecord> all() const;
-  VolumeMade carry_out(const VolumeOrder& order) const;
-  void undo(const VolumeOrder& order, const std::string& path) const;
-  std::map<std::string, std::string> variables(const VolumeOrder& order) const;
+  protocol::VolumeMade carry_out(const protocol::VolumeOrder& order) const;
+  void undo(const protocol::VolumeOrder& order, const std::string& path) const;
+  std::map<std::string, std::string> variables(const protocol::VolumeOrder& order) const;
   bool bring_back(VolumeRecord& record) const;
 
   HostVolumeOptions options_;

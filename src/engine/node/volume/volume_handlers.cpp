@@ -26,7 +26,7 @@ awaitable<void> Node::Impl::open_volumes() {
 
 /// One call of a volume at a time, and of a name.
 awaitable<boost::json::value> Node::Impl::answer_for_volumes(std::string method, boost::json::value body) {
-  const auto order = json::decode<VolumeOrder>(body);
+  const auto order = json::decode<protocol::VolumeOrder>(body);
   while (volumes_busy_.contains(order.id) || volumes_busy_.contains(order.name)) co_await volume_done_.wait();
   struct Busy {
     Impl& node;
@@ -57,7 +57,7 @@ awaitable<boost::json::value> Node::Impl::answer_for_volumes(std::string method,
   }
   if (method != "volume.create" && method != "volume.register")
     throw Error(Code::unsupported, fmt::format("this node does not know '{}'", method));
-  VolumeMade made;
+  protocol::VolumeMade made;
   co_await blocking(runtime_, [&] { made = volumes_->make(order); });
   lent_[order.name] = {order.name, made.path, false, order.id};
   log::info("node: volume '{}' ({}) is at '{}'", order.name, order.id, made.path);

@@ -329,7 +329,7 @@ class Registry final : public Source {
 
   /// Answers a challenge; false when there is nothing more to say. `used`: what was refused.
   bool authorise(Http& http, const Answer& answer, const std::string& used) {
-    const std::lock_guard one(authorising_);
+    const std::lock_guard lock(authorising_);
     // Another thread has met the same challenge.
     if (authorization_header() != used) return true;
     for (const auto& challenge : parse_challenges(answer.header("www-authenticate"))) {

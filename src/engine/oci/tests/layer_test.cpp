@@ -155,8 +155,8 @@ TEST_F(Layers, TellWhichDirectoriesTheyOnlyImply) {
   EXPECT_THAT(record.implied, ElementsAre("srv", "tmp", "tmp/a", "tmp/a/b"));
   const auto adopted = adopted_looks(record.implied, {at("lower")});
   EXPECT_EQ(adopted.size(), 2U);
-  EXPECT_EQ(adopted.at("tmp"), (Looks{01777, 0, 0}));
-  EXPECT_EQ(adopted.at("srv"), (Looks{0700, 5, 6}));
+  EXPECT_EQ(adopted.at("tmp"), (DirectoryAttributes{01777, 0, 0}));
+  EXPECT_EQ(adopted.at("srv"), (DirectoryAttributes{0700, 5, 6}));
   EXPECT_NE(layer_name(record.diff_id, adopted), layer_name(record.diff_id, {}));
 }
 

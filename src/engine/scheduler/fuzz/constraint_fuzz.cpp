@@ -1,8 +1,8 @@
 /// @file
 /// Any constraint on any node: no crash, no endless work, and versions that obey their own order.
 
-#include "scheduler/constraint.hpp"
-#include "scheduler/version.hpp"
+#include "scheduler/feasibility/constraint.hpp"
+#include "scheduler/feasibility/version.hpp"
 
 #include "base/text.hpp"
 

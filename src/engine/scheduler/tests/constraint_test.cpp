@@ -1,6 +1,6 @@
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
 
-#include "scheduler/version.hpp"
+#include "scheduler/feasibility/version.hpp"
 
 namespace underway::scheduler {
 namespace {

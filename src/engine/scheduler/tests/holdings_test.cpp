@@ -174,7 +174,8 @@ TEST(Holdings, NothingIsEverHeldTwiceWhateverHappens) {
           for (const auto core : resources.cores)
             EXPECT_TRUE(held[row->node_id].insert(std::to_string(core)).second) << "core " << core;
           for (const auto& devices : resources.devices)
-            for (const auto& one : devices.ids) EXPECT_TRUE(held[row->node_id].insert(one).second) << one;
+            for (const auto& device_id : devices.ids)
+              EXPECT_TRUE(held[row->node_id].insert(device_id).second) << device_id;
         }
       }
       for (const auto& [node, cpu] : used) EXPECT_EQ(world.fleet().usage(node)->used.cpu, cpu);

@@ -1,4 +1,4 @@
-// Who makes way for whom. Worked by hand from the rules in detail/preemption.hpp.
+// Who makes way for whom. Worked by hand from the rules in placement/preemption.hpp.
 #include "tests/world.hpp"
 
 #include <cmath>

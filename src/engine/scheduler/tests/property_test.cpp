@@ -1,7 +1,7 @@
 /// @file
 /// Random clusters, jobs and histories; each seed is one exact history.
 
-#include "scheduler/detail/placer.hpp"
+#include "scheduler/placement/placer.hpp"
 #include "tests/world.hpp"
 
 #include <gtest/gtest.h>

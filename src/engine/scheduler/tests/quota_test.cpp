@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "scheduler/detail/fleet_index.hpp"
+#include "scheduler/fleet/fleet_index.hpp"
 
 namespace underway::scheduler {
 namespace {

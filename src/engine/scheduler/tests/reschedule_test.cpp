@@ -1,5 +1,5 @@
 // When failed allocations are replaced.
-#include "scheduler/detail/reschedule.hpp"
+#include "scheduler/reconcile/reschedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,6 @@ namespace {
 
 using namespace underway::scheduler::testing;
 using namespace std::chrono_literals;
-using detail::replacement_time;
-using detail::reschedules_after;
 using model::DelayFunction;
 using model::ReschedulePolicy;
 

@@ -158,10 +158,10 @@ class Play {
 };
 
 void play(JobType type, int nodes, const std::vector<Case>& cases) {
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.name);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.name);
     Play play(type, nodes);
-    for (const auto& step : one.steps) {
+    for (const auto& step : test_case.steps) {
       play.step(step.happens);
       EXPECT_EQ(play.lives(), step.lives) << "after: " << step.happens;
     }

@@ -1,7 +1,7 @@
 // What becomes of allocations because of their node: drains, silence, return.
 #include <gtest/gtest.h>
 
-#include "scheduler/detail/standing.hpp"
+#include "scheduler/reconcile/standing.hpp"
 #include "tests/world.hpp"
 
 namespace underway::scheduler {
@@ -9,7 +9,6 @@ namespace {
 
 using namespace underway::scheduler::testing;
 using namespace std::chrono_literals;
-using detail::Standing;
 using model::NodeStatus;
 using model::Reconcile;
 
@@ -112,7 +111,7 @@ TEST(Standing, FollowsFromTheNodeThePolicyAndTheClock) {
     node.status = c.node;
     if (c.migrate) node.drain = model::DrainStrategy{.deadline = c.forced ? Duration(-1) : Duration(1h)};
     world.put_node(node);
-    EXPECT_EQ(detail::standing_of(allocation, world.fleet().index(), now), c.expect);
+    EXPECT_EQ(standing_of(allocation, world.fleet().index(), now), c.expect);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "scheduler/detail/volumes.hpp"
+#include "scheduler/feasibility/volumes.hpp"
 
 #include "tests/world.hpp"
 
@@ -43,22 +43,22 @@ TEST(Volumes, AreLentAsTheyWereMadeToBeUsed) {
       {"a sticky one", writer, {.source = "data", .sticky = true}, true},
       {"one of which nothing is said", {}, {.source = "data"}, false},
   };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.why);
-    EXPECT_EQ(detail::has_volume(lending(make_node("a"), one.offered), one.request, 0, "default"), one.fits);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.why);
+    EXPECT_EQ(has_volume(lending(make_node("a"), test_case.offered), test_case.request, 0, "default"), test_case.fits);
   }
   const Node elsewhere = lending(make_node("a"), writer, "physics");
-  EXPECT_FALSE(detail::has_volume(elsewhere, {.source = "data"}, 0, "default"));
-  EXPECT_TRUE(detail::has_volume(elsewhere, {.source = "data"}, 0, "physics"));
+  EXPECT_FALSE(has_volume(elsewhere, {.source = "data"}, 0, "default"));
+  EXPECT_TRUE(has_volume(elsewhere, {.source = "data"}, 0, "physics"));
 }
 
 TEST(Volumes, OfTheConfigurationAreLentToAllButCannotBeSticky) {
   Node node = make_node("a");
   node.volumes["data"] = {"data", "/srv/data", false, ""};
-  EXPECT_TRUE(detail::has_volume(node, {.source = "data"}, 0, "physics"));
-  EXPECT_TRUE(detail::has_volume(node, {.source = "data", .access_mode = model::kSingleWriter}, 0, "default"));
-  EXPECT_FALSE(detail::has_volume(node, {.source = "data", .sticky = true}, 0, "default"));
-  EXPECT_FALSE(detail::has_volume(node, {.source = "data", .access_mode = model::kReaderOnly}, 0, "default"));
+  EXPECT_TRUE(has_volume(node, {.source = "data"}, 0, "physics"));
+  EXPECT_TRUE(has_volume(node, {.source = "data", .access_mode = model::kSingleWriter}, 0, "default"));
+  EXPECT_FALSE(has_volume(node, {.source = "data", .sticky = true}, 0, "default"));
+  EXPECT_FALSE(has_volume(node, {.source = "data", .access_mode = model::kReaderOnly}, 0, "default"));
 }
 
 TEST(Volumes, HaveOneSingleWriterAtATime) {

@@ -3,7 +3,7 @@
 /// A cluster that consists of rows only: nodes and jobs are put in by hand, evaluations are scheduled, plans applied,
 /// and the fleet follows, as the server and the tables do it.
 
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
 #include "scheduler/schedule.hpp"
 
 #include <random>
@@ -285,5 +285,20 @@ class World {
   std::map<std::string, Row<model::Deployment>> deployments_;
   std::map<std::string, Row<Job>> stable_;  ///< the newest stable version, by job
 };
+
+/// What most plans are about, in one comparable line.
+inline std::string summary(const Plan& plan) {
+  const auto& g = plan.groups.count("g") != 0 ? plan.groups.at("g") : GroupChanges{};
+  return fmt::format("place {} stop {} in-place {} destructive {} lost {} ignore {}", g.place, g.stop, g.in_place,
+                     g.destructive, g.lost, g.ignore);
+}
+
+/// As a person, a drain at its deadline, or a more urgent job stops it, or its node's end.
+inline void stop_to_go_elsewhere(World& world, Allocation row,
+                                 model::DesiredStatus desired = model::DesiredStatus::stop) {
+  row.desired_status = desired;
+  row.transition.migrate = desired == model::DesiredStatus::stop;
+  world.put(std::move(row));
+}
 
 }  // namespace underway::scheduler::testing

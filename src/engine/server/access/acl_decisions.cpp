@@ -122,7 +122,7 @@ AclToken changed_token(const Tables& tables, const AclToken& wanted, std::vector
 
 }  // namespace
 
-Decision<AclToken> decide_bootstrap(const Tables& tables, const BootstrapAcl& request, const Context& context) {
+Decision<AclToken> decide(const Tables& tables, const BootstrapAcl& request, const Context& context) {
   if (const auto before = tables.setting(kBootstrapped)) {
     const auto index = before->at("Index").to_number<model::Revision>();
     if (request.reset_index != index) {
@@ -147,21 +147,18 @@ CheckedPolicy::CheckedPolicy(AclPolicy policy) : policy_(std::move(policy)) {
   acl::parse_policy(policy_.rules, policy_.name);
 }
 
-Decision<Nothing> decide_put_policy(const Tables& tables, const AclPolicy& policy, const Context& context) {
-  return decide_put_policy(tables, CheckedPolicy(policy), context);
-}
-
-Decision<Nothing> decide_put_policy(const Tables&, const CheckedPolicy& policy, const Context&) {
+Decision<Nothing> decide(const Tables&, const PutPolicy& request, const Context&) {
   Decision<Nothing> decision;
-  decision.changes.push_back(tables::PutAclPolicy{*policy});
+  decision.changes.push_back(tables::PutAclPolicy{*request.policy});
   return decision;
 }
 
-Decision<Nothing> decide_delete_policies(const Tables& tables, const std::vector<std::string>& names, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeletePolicies& request, const Context&) {
+  const auto& names = request.names;
   return delete_all<AclPolicy>(tables, names, "policy");
 }
 
-Decision<AclToken> decide_put_token(const Tables& tables, const PutToken& request, const Context& context) {
+Decision<AclToken> decide(const Tables& tables, const PutToken& request, const Context& context) {
   std::vector<std::string> problems;
   const auto& wanted = request.token;
   const bool brought = !wanted.accessor_id.empty() && !wanted.secret_hash.empty() &&
@@ -178,8 +175,8 @@ Decision<AclToken> decide_put_token(const Tables& tables, const PutToken& reques
   return decision;
 }
 
-Decision<Nothing> decide_delete_tokens(const Tables& tables, const std::vector<std::string>& accessors,
-                                       const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteTokens& request, const Context&) {
+  const auto& accessors = request.accessors;
   return delete_all<AclToken>(tables, accessors, "token");
 }
 
@@ -190,7 +187,8 @@ tables::Row<AclRole> find_role_by_name(const Tables& tables, const std::string& 
   return nullptr;
 }
 
-Decision<AclRole> decide_put_role(const Tables& tables, const AclRole& wanted, const Context& context) {
+Decision<AclRole> decide(const Tables& tables, const PutRole& request, const Context& context) {
+  const auto& wanted = request.role;
   AclRole role = wanted;
   auto problems = model::problems(role);
   const auto current = role.id.empty() ? nullptr : tables.find<AclRole>(role.id);
@@ -210,7 +208,8 @@ Decision<AclRole> decide_put_role(const Tables& tables, const AclRole& wanted, c
   return decision;
 }
 
-Decision<Nothing> decide_delete_roles(const Tables& tables, const std::vector<std::string>& ids, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteRoles& request, const Context&) {
+  const auto& ids = request.ids;
   return delete_all<AclRole>(tables, ids, "role");
 }
 

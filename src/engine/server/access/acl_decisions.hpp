@@ -14,12 +14,13 @@ struct BootstrapAcl {
   std::optional<model::Revision> reset_index;
 };
 /// The first management token. Throws invalid, with the index to write into the reset file, when it was made before.
-Decision<model::AclToken> decide_bootstrap(const Tables&, const BootstrapAcl&, const Context&);
+Decision<model::AclToken> decide(const Tables&, const BootstrapAcl&, const Context&);
 
-/// Throws invalid with every error of the rules, by line and column.
-Decision<Nothing> decide_put_policy(const Tables&, const model::AclPolicy&, const Context&);
 /// All of them or none. Throws not_found. Tokens and roles that name one lose what it granted.
-Decision<Nothing> decide_delete_policies(const Tables&, const std::vector<std::string>& names, const Context&);
+struct DeletePolicies {
+  std::vector<std::string> names;
+};
+Decision<Nothing> decide(const Tables&, const DeletePolicies&, const Context&);
 
 /// How long tokens that expire live.
 struct TokenLifetimes {
@@ -34,14 +35,23 @@ struct PutToken {
 };
 /// A new token, or one changed: its secret, its times and whether it is global stay. Throws invalid with all problems,
 /// not_found; conflict: another token has the secret.
-Decision<model::AclToken> decide_put_token(const Tables&, const PutToken&, const Context&);
+Decision<model::AclToken> decide(const Tables&, const PutToken&, const Context&);
 /// By accessor id; all of them or none. Throws not_found.
-Decision<Nothing> decide_delete_tokens(const Tables&, const std::vector<std::string>& accessors, const Context&);
+struct DeleteTokens {
+  std::vector<std::string> accessors;
+};
+Decision<Nothing> decide(const Tables&, const DeleteTokens&, const Context&);
 
 /// Without an id: a new one. Throws invalid with all problems, not_found.
-Decision<model::AclRole> decide_put_role(const Tables&, const model::AclRole&, const Context&);
+struct PutRole {
+  model::AclRole role;
+};
+Decision<model::AclRole> decide(const Tables&, const PutRole&, const Context&);
 /// By id. Throws not_found.
-Decision<Nothing> decide_delete_roles(const Tables&, const std::vector<std::string>& ids, const Context&);
+struct DeleteRoles {
+  std::vector<std::string> ids;
+};
+Decision<Nothing> decide(const Tables&, const DeleteRoles&, const Context&);
 tables::Row<model::AclRole> find_role_by_name(const Tables&, const std::string& name);
 
 /// Tokens that expired longer than `keep` ago are forgotten. Returns how many.

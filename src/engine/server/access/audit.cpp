@@ -116,8 +116,8 @@ struct AuditLog::Pending {
   async::Event finished;
 };
 
-AuditLog::AuditLog(async::Executor executor, async::Pool& pool, AuditOptions options)
-    : options_(std::move(options)), pool_(pool), tasks_(std::move(executor), "audit log") {
+AuditLog::AuditLog(async::Executor executor, async::Pool& pool, const Clock& clock, AuditOptions options)
+    : options_(std::move(options)), pool_(pool), clock_(clock), tasks_(std::move(executor), "audit log") {
   if (!options_.path.empty()) open();
 }
 
@@ -151,7 +151,7 @@ void AuditLog::make_ready() {
     take_room();
     trouble_.reset();
   } catch (const Error& error) {
-    const TimePoint now = SystemClock().now();
+    const TimePoint now = clock_.now();
     trouble_ = Trouble{trouble_ ? trouble_->since : now, error};
     trouble_->error.advise(fmt::format("make room for '{}'; nothing needs to be restarted", options_.path));
     throw;

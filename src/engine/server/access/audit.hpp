@@ -3,6 +3,10 @@
 /// The audit log: one line of JSON for every request that changes something, in `audit.log` (mode 0600) of the server's
 /// directory. Who, what, from where, with which result, and what it looked like before and after; never a secret.
 ///
+///     {"Time":"…","RequestID":"…","Accessor":"…","Name":"…","Address":"…","Method":"PUT","Route":"…","Target":"…",
+///      "Namespace":"…","Subject":"jobs default/web","Before":41,"After":42,"Changes":["Priority: 50 -> 60"],
+///      "Status":200}                                      on one line; "Error" too, when it was refused or failed
+///
 /// A line is written and synchronised before the request is answered: what somebody was told is done is in the log.
 /// Room on the disk is taken before a request is let in, so that a full disk refuses the change and not its line
 /// (docs/adr/0013). Lines of requests that end together are synchronised together.
@@ -58,8 +62,8 @@ bool is_of(const std::string& line, const std::string& who);
 /// Thread: loop only; files are written on the pool.
 class AuditLog {
  public:
-  /// Opens or makes the file. Throws Error naming it. `pool` outlives the log.
-  AuditLog(async::Executor executor, async::Pool& pool, AuditOptions options);
+  /// Opens or makes the file. Throws Error naming it. `pool` and `clock` outlive the log.
+  AuditLog(async::Executor executor, async::Pool& pool, const Clock& clock, AuditOptions options);
   ~AuditLog();
 
   /// A place for one line, taken before the change and given back with it. Throws Error(exhausted) when there is no
@@ -97,6 +101,7 @@ class AuditLog {
 
   AuditOptions options_;
   async::Pool& pool_;
+  const Clock& clock_;
   os::Fd file_;
   std::uint64_t size_ = 0;      ///< of the file, with what is being written
   std::uint64_t reserved_ = 0;  ///< the file has room up to here

@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// A policy whose rules were read: what that costs is its author's choice, so it is done beside the loop, once.
+/// A policy whose rules were read. A client may send a megabyte of rules, and reading those takes longer than the loop
+/// may stand still: they are read once, on the pool, and the decision gets the result.
 
 #include "server/access/acl_decisions.hpp"
 
@@ -17,6 +18,10 @@ class CheckedPolicy {
   model::AclPolicy policy_;
 };
 
-Decision<Nothing> decide_put_policy(const Tables&, const CheckedPolicy&, const Context&);
+/// A new policy, or the one of this name changed.
+struct PutPolicy {
+  CheckedPolicy policy;
+};
+Decision<Nothing> decide(const Tables&, const PutPolicy&, const Context&);
 
 }  // namespace underway::server

@@ -41,7 +41,7 @@ const model::Identity& get_identity(const model::Allocation& allocation, const s
 boost::json::value audience(const model::Identity& identity) {
   if (identity.aud.size() == 1) return boost::json::value(identity.aud.front());
   boost::json::array all;
-  for (const auto& one : identity.aud) all.emplace_back(one);
+  for (const auto& name : identity.aud) all.emplace_back(name);
   return all;
 }
 

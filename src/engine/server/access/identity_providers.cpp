@@ -66,7 +66,7 @@ void check_redirect(const AuthMethod& method, const std::string& redirect_uri) {
 
 std::string joined_authorities(const AuthMethod& method) {
   std::string pem;
-  for (const auto& one : method.config.discovery_ca_pem) pem += one + "\n";
+  for (const auto& certificate : method.config.discovery_ca_pem) pem += certificate + "\n";
   return pem;
 }
 

@@ -57,8 +57,7 @@ void check_default(const Tables& tables, const AuthMethod& method) {
 
 }  // namespace
 
-Decision<AuthMethod> decide_put_auth_method(const Tables& tables, const PutAuthMethod& request,
-                                            const Context& context) {
+Decision<AuthMethod> decide(const Tables& tables, const PutAuthMethod& request, const Context& context) {
   AuthMethod method = request.method;
   const auto current = tables::find_record<AuthMethod>(tables, method.name);
   if (request.must_exist && !current)
@@ -83,7 +82,8 @@ Decision<AuthMethod> decide_put_auth_method(const Tables& tables, const PutAuthM
   return decision;
 }
 
-Decision<Nothing> decide_delete_auth_method(const Tables& tables, const std::string& name, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteAuthMethod& request, const Context&) {
+  const auto& name = request.name;
   if (!tables::find_record<AuthMethod>(tables, name))
     throw Error(Code::not_found, fmt::format("ACL auth-method '{}' not found", name));
   Decision<Nothing> decision;
@@ -122,7 +122,8 @@ AuthMethod get_auth_method(const Tables& tables, const std::string& name, AuthMe
   return method;
 }
 
-Decision<BindingRule> decide_put_binding_rule(const Tables& tables, const BindingRule& wanted, const Context& context) {
+Decision<BindingRule> decide(const Tables& tables, const PutBindingRule& request, const Context& context) {
+  const auto& wanted = request.rule;
   BindingRule rule = wanted;
   const auto current = rule.id.empty() ? std::nullopt : tables::find_record<BindingRule>(tables, rule.id);
   if (!rule.id.empty() && !current)
@@ -145,7 +146,8 @@ Decision<BindingRule> decide_put_binding_rule(const Tables& tables, const Bindin
   return decision;
 }
 
-Decision<Nothing> decide_delete_binding_rule(const Tables& tables, const std::string& id, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteBindingRule& request, const Context&) {
+  const auto& id = request.id;
   if (!tables::find_record<BindingRule>(tables, id))
     throw Error(Code::not_found, fmt::format("cannot find ACL binding rule {}", id));
   Decision<Nothing> decision;
@@ -168,8 +170,8 @@ void refuse_key_removal(const Tables& tables, const std::string& key_id) {
   }
 }
 
-Decision<Nothing> decide_reseal_auth_methods(const Tables& tables, const std::vector<AuthMethod>& resealed,
-                                             const Context&) {
+Decision<Nothing> decide(const Tables& tables, const ResealAuthMethods& request, const Context&) {
+  const auto& resealed = request.resealed;
   Decision<Nothing> decision;
   for (auto method : resealed) {
     const auto current = tables::find_record<AuthMethod>(tables, method.name);
@@ -180,7 +182,7 @@ Decision<Nothing> decide_reseal_auth_methods(const Tables& tables, const std::ve
   return decision;
 }
 
-Decision<model::AclToken> decide_login(const Tables& tables, const Login& login, const Context& context) {
+Decision<model::AclToken> decide(const Tables& tables, const Login& login, const Context& context) {
   const auto current = tables::find_record<AuthMethod>(tables, login.method.name);
   if (!current || current->modify_index != login.method.modify_index)
     throw Error(Code::denied, fmt::format("auth-method {} was changed during the login", login.method.name))

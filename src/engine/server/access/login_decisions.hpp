@@ -14,21 +14,33 @@ struct PutAuthMethod {
   TokenLifetimes lifetimes;
 };
 /// Throws invalid with all problems, not_found; conflict: there is one of that name, or another default of its type.
-Decision<model::AuthMethod> decide_put_auth_method(const Tables&, const PutAuthMethod&, const Context&);
+Decision<model::AuthMethod> decide(const Tables&, const PutAuthMethod&, const Context&);
 /// With its binding rules. Throws not_found.
-Decision<Nothing> decide_delete_auth_method(const Tables&, const std::string& name, const Context&);
+struct DeleteAuthMethod {
+  std::string name;
+};
+Decision<Nothing> decide(const Tables&, const DeleteAuthMethod&, const Context&);
 /// The one of that name; without a name the default one of the type. Throws not_found; invalid: another type.
 model::AuthMethod get_auth_method(const Tables&, const std::string& name, model::AuthMethodType type);
 
 /// Without an id: a new one. Throws invalid with all problems, not_found.
-Decision<model::BindingRule> decide_put_binding_rule(const Tables&, const model::BindingRule&, const Context&);
+struct PutBindingRule {
+  model::BindingRule rule;
+};
+Decision<model::BindingRule> decide(const Tables&, const PutBindingRule&, const Context&);
 /// Throws not_found.
-Decision<Nothing> decide_delete_binding_rule(const Tables&, const std::string& id, const Context&);
+struct DeleteBindingRule {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const DeleteBindingRule&, const Context&);
 
 /// Throws conflict: the secrets of an auth method are sealed under the root key.
 void refuse_key_removal(const Tables&, const std::string& key_id);
 /// Puts each that has not changed meanwhile, with its secrets sealed anew.
-Decision<Nothing> decide_reseal_auth_methods(const Tables&, const std::vector<model::AuthMethod>&, const Context&);
+struct ResealAuthMethods {
+  std::vector<model::AuthMethod> resealed;
+};
+Decision<Nothing> decide(const Tables&, const ResealAuthMethods&, const Context&);
 
 struct Login {
   model::AuthMethod method;  ///< as it was when who logs in was verified
@@ -37,6 +49,6 @@ struct Login {
 };
 /// A token that lives as long as the method says. Throws denied: no binding rule grants anything; the method was
 /// changed meanwhile.
-Decision<model::AclToken> decide_login(const Tables&, const Login&, const Context&);
+Decision<model::AclToken> decide(const Tables&, const Login&, const Context&);
 
 }  // namespace underway::server

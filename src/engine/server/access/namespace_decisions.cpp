@@ -48,7 +48,8 @@ bool same_namespace(const Namespace& a, const Namespace& b) {
   return describe::equal(stripped(a), stripped(b));
 }
 
-Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const PutNamespace& request, const Context& context) {
+  const auto& ns = request.ns;
   if (const auto problems = model::problems(ns); !problems.empty()) {
     throw Error(Code::invalid, fmt::format("namespace '{}' is not valid", ns.name)).because(problems);
   }
@@ -61,7 +62,8 @@ Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns
   return decision;
 }
 
-Decision<Nothing> decide_delete_namespace(const Tables& tables, const std::string& name, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteNamespace& request, const Context&) {
+  const auto& name = request.name;
   if (name == model::kDefaultNamespace) throw Error(Code::conflict, "default namespace can not be deleted");
   if (!tables.find<Namespace>(name)) throw Error(Code::not_found, "Namespace not found");
   if (const auto jobs = unfinished_jobs(tables, name); !jobs.empty()) {

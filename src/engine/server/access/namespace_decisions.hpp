@@ -13,9 +13,15 @@ std::optional<model::Namespace> find_namespace(const Tables&, const std::string&
 std::vector<model::Namespace> namespaces(const Tables&);
 
 /// A new namespace, or the one of this name changed. Throws invalid with all problems.
-Decision<Nothing> decide_put_namespace(const Tables&, const model::Namespace&, const Context&);
+struct PutNamespace {
+  model::Namespace ns;
+};
+Decision<Nothing> decide(const Tables&, const PutNamespace&, const Context&);
 /// Throws not_found; conflict for `default`, and while jobs in it are not over.
-Decision<Nothing> decide_delete_namespace(const Tables&, const std::string& name, const Context&);
+struct DeleteNamespace {
+  std::string name;
+};
+Decision<Nothing> decide(const Tables&, const DeleteNamespace&, const Context&);
 
 /// Throws invalid when the job's namespace does not exist; denied, with every reason and what would allow it, when the
 /// namespace does not allow a task its driver, its user, or to be root by raw_exec. `coming` stand for those in the

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Tokens on their way from a command line to a web page: a one-time secret stands for one for ten minutes, and once.
-/// They are in memory only, sealed by the one-time secret itself: the server cannot read what it keeps. Thread: loop
-/// only.
+/// Tokens on their way from a command line to a web page: a command gets a one-time secret for its token, and the page
+/// that it opens changes that back, once and within ten minutes. They are in memory only, sealed by the one-time secret
+/// itself: whoever sees the server's memory meanwhile finds no token. Thread: loop only.
 
 #include <map>
 

@@ -75,8 +75,9 @@ std::optional<std::pair<std::string, model::QuotaStorage>> storage_of(const Tabl
 
 }  // namespace
 
-Decision<Nothing> decide_put_quota(const Tables& tables, Quota quota, const std::string& region,
-                                   const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const PutQuota& request, const Context& context) {
+  auto quota = request.quota;
+  const auto& region = request.region;
   model::canonicalize(quota);
   check(quota, region);
   for (auto& limit : quota.limits) limit.hash = hash_of(limit);
@@ -90,7 +91,8 @@ Decision<Nothing> decide_put_quota(const Tables& tables, Quota quota, const std:
   return decision;
 }
 
-Decision<Nothing> decide_delete_quota(const Tables& tables, const std::string& name, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteQuota& request, const Context&) {
+  const auto& name = request.name;
   get_quota(tables, name);
   if (const auto bounded = tables::namespaces_of_quota(tables, name); !bounded.empty()) {
     throw Error(Code::conflict, fmt::format("quota '{}' bounds namespaces", name))

@@ -10,10 +10,16 @@
 namespace underway::server {
 
 /// `region`: this one; limits of others are refused, as nothing would hold to them.
-Decision<Nothing> decide_put_quota(const Tables& tables, model::Quota quota, const std::string& region,
-                                   const Context& context);
+struct PutQuota {
+  model::Quota quota;
+  std::string region;
+};
+Decision<Nothing> decide(const Tables&, const PutQuota&, const Context&);
 /// Refused while namespaces name it.
-Decision<Nothing> decide_delete_quota(const Tables& tables, const std::string& name, const Context& context);
+struct DeleteQuota {
+  std::string name;
+};
+Decision<Nothing> decide(const Tables&, const DeleteQuota&, const Context&);
 
 /// Throws Error(invalid) when the namespace names a quota that is not there.
 void check_quota_of(const Tables& tables, const model::Namespace& ns);

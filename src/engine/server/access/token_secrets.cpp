@@ -29,7 +29,8 @@ bool seal_anew(model::AclToken& token, const Keyring& keyring) {
   return true;
 }
 
-Decision<Nothing> decide_reseal_tokens(const Tables& tables, const std::vector<model::AclToken>& resealed) {
+Decision<Nothing> decide(const Tables& tables, const ResealTokens& request, const Context&) {
+  const auto& resealed = request.resealed;
   Decision<Nothing> decision;
   for (const auto& token : resealed) {
     const auto current = tables.find<model::AclToken>(token.accessor_id);

@@ -16,6 +16,9 @@ std::string open_secret(const model::AclToken& token, const Keyring& keyring);
 /// Under the active key. False when it is already, or is not kept.
 bool seal_anew(model::AclToken& token, const Keyring& keyring);
 /// Those that nobody has changed or deleted meanwhile.
-Decision<Nothing> decide_reseal_tokens(const Tables&, const std::vector<model::AclToken>& resealed);
+struct ResealTokens {
+  std::vector<model::AclToken> resealed;
+};
+Decision<Nothing> decide(const Tables&, const ResealTokens&, const Context&);
 
 }  // namespace underway::server

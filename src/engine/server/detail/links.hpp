@@ -5,8 +5,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "server/node/data_feed.hpp"
 #include "server/job/dependencies.hpp"
+#include "server/node/data_feed.hpp"
 #include "server/node/orders.hpp"
 #include "server/server.hpp"
 
@@ -21,7 +21,7 @@ struct Server::Session {
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
   std::map<std::string, model::Revision> epochs;  ///< of those that the node has orders of, how far we have been
-  std::optional<trust::LinkIdentity> papers;      ///< what its certificate says
+  std::optional<trust::PeerIdentity> peer;        ///< what its certificate says
   DataFeed data;                                  ///< of its templates
   async::Event data_needs;                        ///< they have changed, or what they name has
   bool feeding = false;                           ///< send_data goes on: nodes without needs cost nothing
@@ -30,14 +30,14 @@ struct Server::Session {
       : node_id(std::move(id)),
         connection(std::move(link)),
         orders(node_id, root_by_raw_exec),
-        heard(std::chrono::steady_clock::now()),
+        heard(async::LoopClock::now()),
         data(node_id, variables) {}
 };
 
 /// One connection of a node. The session is made by the node's first call; until then the connection has no name.
 struct Server::Linked {
   std::weak_ptr<link::Connection> connection;
-  std::optional<trust::LinkIdentity> papers;
+  std::optional<trust::PeerIdentity> peer;
   std::shared_ptr<Session> session;
 };
 

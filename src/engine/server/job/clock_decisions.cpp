@@ -10,7 +10,8 @@ void move(std::int64_t& time, Duration by) { time += std::chrono::nanoseconds(by
 
 }  // namespace
 
-Decision<Nothing> decide_clock_set(const Tables& tables, Duration by) {
+Decision<Nothing> decide(const Tables& tables, const FollowClock& request, const Context&) {
+  const auto& by = request.by;
   Decision<Nothing> decision;
   auto& changes = decision.changes;
   for (const auto& row : tables.pending_evaluations()) {

@@ -11,7 +11,10 @@ namespace underway::server {
 /// The clock was set by `by`. Moved are: delayed evaluations, with the ends of the allocations that they are to
 /// replace; since when allocations are unknown; deadlines of drains and of deployments; leases of variables. Times of
 /// day are not: periodic jobs, and when tokens and certificates end.
-Decision<Nothing> decide_clock_set(const Tables&, Duration by);
+struct FollowClock {
+  Duration by = Duration{0};
+};
+Decision<Nothing> decide(const Tables&, const FollowClock&, const Context&);
 
 /// Tells that a clock was set from its difference to one that nobody can set.
 class ClockWatch {

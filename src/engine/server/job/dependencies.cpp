@@ -1,6 +1,6 @@
 #include "server/job/dependencies.hpp"
 
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 
 namespace underway::server {
 
@@ -51,8 +51,8 @@ bool may_be_shared(const Allocation& allocation, const model::AllocatedPort& por
 
 /// What it replaces on this node, known by its name, may still hold its ports and files; and so may what makes way for
 /// it. Room is free in the books from the decision to stop; what cannot be shared is free once it has stopped.
-const Allocation* ending_predecessor(Answers& answers, const Allocation& allocation) {
-  for (const auto* other : answers.stopping_on(allocation.node_id)) {
+const Allocation* ending_predecessor(GateCache& cache, const Allocation& allocation) {
+  for (const auto* other : cache.stopping_on(allocation.node_id)) {
     const bool predecessor = other->name == allocation.name && other->ns == allocation.ns;
     if (predecessor || other->preempted_by == allocation.id || exclude_each_other(allocation, *other)) return other;
   }
@@ -68,8 +68,8 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
                      dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
 }
 
-Gate gate_of_wanted(Answers& answers, const Allocation& allocation, const Guard* guard) {
-  const auto& tables = answers.tables();
+Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard* guard) {
+  const auto& tables = cache.tables();
   Gate gate;
   gate.guarded = guard != nullptr && guard->concerns(allocation);
   if (gate.guarded) {
@@ -87,7 +87,7 @@ Gate gate_of_wanted(Answers& answers, const Allocation& allocation, const Guard*
   }
   const bool started = has_started(allocation);
   if (!started) {
-    if (const auto* other = ending_predecessor(answers, allocation)) {
+    if (const auto* other = ending_predecessor(cache, allocation)) {
       gate.start = false;
       gate.waiting_for = fmt::format("allocation {} to stop", other->id.substr(0, 8));
       return gate;
@@ -97,8 +97,8 @@ Gate gate_of_wanted(Answers& answers, const Allocation& allocation, const Guard*
     const bool first = !started && allocation.previous_allocation.empty();
     if (dependency.on_failure == OnFailure::ignore && !first) return;
     const bool met = dependency.scope == DependencyScope::node
-                         ? answers.works_on(allocation.node_id, allocation.ns, dependency.job)
-                         : answers.works_somewhere(allocation.ns, dependency.job);
+                         ? cache.works_on(allocation.node_id, allocation.ns, dependency.job)
+                         : cache.works_somewhere(allocation.ns, dependency.job);
     if (met) return;
     if (gate.start) gate.waiting_for = describe_unmet(tables, allocation, dependency);
     gate.start = false;
@@ -138,7 +138,7 @@ bool exclude_each_other(const Allocation& a, const Allocation& b) {
   }
   const auto shared = [](const auto& ours, const auto& theirs) {
     return std::any_of(ours.begin(), ours.end(),
-                       [&](const auto& one) { return std::find(theirs.begin(), theirs.end(), one) != theirs.end(); });
+                       [&](const auto& own) { return std::find(theirs.begin(), theirs.end(), own) != theirs.end(); });
   };
   for (const auto& [name, task] : a.resources.tasks) {
     for (const auto& [other_name, other] : b.resources.tasks) {
@@ -218,7 +218,7 @@ void Dependents::collect(const tables::Tables& tables, const Event& event, std::
   }
 }
 
-const Answers::OnNode& Answers::on(const std::string& node_id) {
+const GateCache::OnNode& GateCache::on(const std::string& node_id) {
   const auto [it, first] = nodes_.try_emplace(node_id);
   if (!first) return it->second;
   for (const auto& row : tables_.allocations_on_node(node_id)) {
@@ -228,40 +228,42 @@ const Answers::OnNode& Answers::on(const std::string& node_id) {
   return it->second;
 }
 
-const std::vector<const Allocation*>& Answers::stopping_on(const std::string& node_id) { return on(node_id).stopping; }
+const std::vector<const Allocation*>& GateCache::stopping_on(const std::string& node_id) {
+  return on(node_id).stopping;
+}
 
-bool Answers::works_on(const std::string& node_id, const std::string& ns, const std::string& job_id) {
+bool GateCache::works_on(const std::string& node_id, const std::string& ns, const std::string& job_id) {
   return on(node_id).working.contains({ns, job_id});
 }
 
-bool Answers::works_somewhere(const std::string& ns, const std::string& job_id) {
+bool GateCache::works_somewhere(const std::string& ns, const std::string& job_id) {
   const auto [it, first] = somewhere_.try_emplace({ns, job_id});
   if (first) it->second = server::works_somewhere(tables_, ns, job_id);
   return it->second;
 }
 
-std::optional<std::string> waiting_for(Answers& answers, const Allocation& allocation, const Guard* guard) {
+std::optional<std::string> waiting_for(GateCache& cache, const Allocation& allocation, const Guard* guard) {
   if (allocation.terminal()) return std::nullopt;
-  Gate gate = gate_of_wanted(answers, allocation, guard);
+  Gate gate = gate_of_wanted(cache, allocation, guard);
   return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
 }
 
 std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
-  Answers answers(tables);
-  return waiting_for(answers, allocation, guard);
+  GateCache cache(tables);
+  return waiting_for(cache, allocation, guard);
 }
 
-Gate gate_of(Answers& answers, Dependents& dependents, const Allocation& allocation) {
+Gate gate_of(GateCache& cache, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
-  if (!allocation.server_terminal()) return gate_of_wanted(answers, allocation, dependents.guard());
-  Gate gate = gate_of_unwanted(answers.tables(), dependents, allocation);
+  if (!allocation.server_terminal()) return gate_of_wanted(cache, allocation, dependents.guard());
+  Gate gate = gate_of_unwanted(cache.tables(), dependents, allocation);
   gate.guarded = dependents.guard() != nullptr && dependents.guard()->concerns(allocation);
   return gate;
 }
 
 Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
-  Answers answers(tables);
-  return gate_of(answers, dependents, allocation);
+  GateCache cache(tables);
+  return gate_of(cache, dependents, allocation);
 }
 
 }  // namespace underway::server

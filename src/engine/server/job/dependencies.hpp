@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// `depends_on`: what an allocation may do while the jobs that its own depends on work or do not, and which nodes have
-/// to hear of a change. Pure; the sessions ask whenever health changed.
+/// to hear of a change. While munge is not ready on c1, slurmd is not started there; when both are stopped, munge stops
+/// once slurmd has ended. Pure; the sessions ask whenever health changed.
 
 #include "server/guard.hpp"
 

@@ -1,9 +1,9 @@
 #include "server/job/deployment_decisions.hpp"
 
 #include "base/error.hpp"
+#include "server/access/namespace_decisions.hpp"
 #include "server/detail/rollback.hpp"
 #include "server/job/job_decisions.hpp"
-#include "server/access/namespace_decisions.hpp"
 
 namespace underway::server {
 
@@ -64,7 +64,8 @@ std::optional<std::int64_t> next_deployment_deadline(const Tables& tables) {
   return next;
 }
 
-Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables& tables, const Context& context) {
+Decision<std::vector<std::string>> decide(const Tables& tables, const EnforceDeploymentDeadlines&,
+                                          const Context& context) {
   Decision<std::vector<std::string>> decision;
   for (const auto& row : tables.rows<Deployment>()) {
     if (promotes_itself(tables, *row)) {
@@ -86,7 +87,7 @@ Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables& tab
   return decision;
 }
 
-Decision<Nothing> decide_deadlines_anew(const Tables& tables, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const RenewDeploymentDeadlines&, const Context& context) {
   Decision<Nothing> decision;
   for (const auto& row : tables.rows<Deployment>()) {
     if (row->status != DeploymentStatus::running) continue;
@@ -98,8 +99,8 @@ Decision<Nothing> decide_deadlines_anew(const Tables& tables, const Context& con
   return decision;
 }
 
-Decision<DeploymentUpdated> decide_promote(const Tables& tables, const std::string& id,
-                                           const std::vector<std::string>& groups, const Context& context) {
+Decision<DeploymentUpdated> decide(const Tables& tables, const PromoteDeployment& request, const Context& context) {
+  const auto& [id, groups] = request;
   Deployment deployment = get_active(tables, id, "promote");
   Error error(Code::invalid, "the deployment cannot be promoted");
   bool any = false;
@@ -129,15 +130,16 @@ Decision<DeploymentUpdated> decide_promote(const Tables& tables, const std::stri
   return decision;
 }
 
-Decision<DeploymentUpdated> decide_fail(const Tables& tables, const std::string& id, const Context& context) {
+Decision<DeploymentUpdated> decide(const Tables& tables, const FailDeployment& request, const Context& context) {
+  const auto& id = request.id;
   Decision<DeploymentUpdated> decision;
   auto failed = detail::fail(decision.changes, tables, get_active(tables, id, "fail"), detail::kFailedByUser, context);
   decision.result = {std::move(failed.eval_id), failed.reverted_version};
   return decision;
 }
 
-Decision<DeploymentUpdated> decide_pause(const Tables& tables, const std::string& id, bool pause,
-                                         const Context& context) {
+Decision<DeploymentUpdated> decide(const Tables& tables, const PauseDeployment& request, const Context& context) {
+  const auto& [id, pause] = request;
   Deployment deployment = get_active(tables, id, pause ? "pause" : "resume");
   Decision<DeploymentUpdated> decision;
   if ((deployment.status == DeploymentStatus::paused) == pause) return decision;
@@ -155,8 +157,8 @@ Decision<DeploymentUpdated> decide_pause(const Tables& tables, const std::string
   return decision;
 }
 
-Decision<DeploymentUpdated> decide_allocation_health(const Tables& tables, const std::string& id,
-                                                     const HealthVerdicts& verdicts, const Context& context) {
+Decision<DeploymentUpdated> decide(const Tables& tables, const SetAllocationHealth& request, const Context& context) {
+  const auto& [id, verdicts] = request;
   const Deployment deployment = get_active(tables, id, "set health of allocations for a");
   Decision<DeploymentUpdated> decision;
   DeploymentProgress progress(tables, context);
@@ -178,7 +180,7 @@ Decision<DeploymentUpdated> decide_allocation_health(const Tables& tables, const
   return decision;
 }
 
-Decision<Reverted> decide_revert(const Tables& tables, const RevertJob& request, const Context& context) {
+Decision<Reverted> decide(const Tables& tables, const RevertJob& request, const Context& context) {
   const auto current = tables.find_job(request.ns, request.id);
   if (!current) throw Error(Code::not_found, "job not found");
   if (request.enforce_prior_version && *request.enforce_prior_version != current->version) {
@@ -201,8 +203,8 @@ Decision<Reverted> decide_revert(const Tables& tables, const RevertJob& request,
                                            request.ns, request.version));
 }
 
-Decision<Nothing> decide_stable(const Tables& tables, const std::string& ns, const std::string& id,
-                                std::int64_t version, bool stable, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const MarkStable& request, const Context&) {
+  const auto& [ns, id, version, stable] = request;
   const auto current = tables.find_job(ns, id);
   if (!current) throw Error(Code::not_found, "job not found");
   Decision<Nothing> decision;

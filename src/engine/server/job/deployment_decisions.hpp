@@ -40,13 +40,15 @@ class DeploymentProgress {
 /// Fails deployments that made no progress in time, or that are not well and have found what to go back to only now;
 /// and promotes canaries that all turned out well while one of them was still missing. The times are on the clock of
 /// `context.now`. The result: the ids of those that were not in time.
-Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables&, const Context&);
+struct EnforceDeploymentDeadlines {};
+Decision<std::vector<std::string>> decide(const Tables&, const EnforceDeploymentDeadlines&, const Context&);
 /// When the first of them is due, ns since the epoch (0: at once); nothing while none is.
 std::optional<std::int64_t> next_deployment_deadline(const Tables&);
 
 /// After a time in which no server was there: what nodes found out meanwhile they are yet to tell, and nobody was late.
 /// Every rollout that goes on gets its time anew.
-Decision<Nothing> decide_deadlines_anew(const Tables&, const Context&);
+struct RenewDeploymentDeadlines {};
+Decision<Nothing> decide(const Tables&, const RenewDeploymentDeadlines&, const Context&);
 
 struct DeploymentUpdated {
   std::string eval_id;
@@ -56,18 +58,31 @@ struct DeploymentUpdated {
 
 /// The canaries of `groups` (none named: of all) have proven good: the rest follows. Throws invalid while one of them
 /// is not healthy.
-Decision<DeploymentUpdated> decide_promote(const Tables&, const std::string& id, const std::vector<std::string>& groups,
-                                           const Context&);
+struct PromoteDeployment {
+  std::string id;
+  std::vector<std::string> groups = {};
+};
+Decision<DeploymentUpdated> decide(const Tables&, const PromoteDeployment&, const Context&);
 /// Ends it; groups with auto_revert take the job back.
-Decision<DeploymentUpdated> decide_fail(const Tables&, const std::string& id, const Context&);
+struct FailDeployment {
+  std::string id;
+};
+Decision<DeploymentUpdated> decide(const Tables&, const FailDeployment&, const Context&);
 /// Nothing new begins until it is resumed; deadlines then start anew.
-Decision<DeploymentUpdated> decide_pause(const Tables&, const std::string& id, bool pause, const Context&);
+struct PauseDeployment {
+  std::string id;
+  bool pause = true;
+};
+Decision<DeploymentUpdated> decide(const Tables&, const PauseDeployment&, const Context&);
 /// A person's verdict on allocations of the deployment. Throws invalid when one is not of it.
 struct HealthVerdicts {
   std::vector<std::string> healthy, unhealthy;
 };
-Decision<DeploymentUpdated> decide_allocation_health(const Tables&, const std::string& id, const HealthVerdicts&,
-                                                     const Context&);
+struct SetAllocationHealth {
+  std::string id;
+  HealthVerdicts verdicts;
+};
+Decision<DeploymentUpdated> decide(const Tables&, const SetAllocationHealth&, const Context&);
 
 struct RevertJob {
   std::string ns, id;
@@ -79,10 +94,14 @@ struct Reverted {
   model::Revision job_modify_index = 0;
 };
 /// Registers an earlier version anew, as the newest one. Throws not_found, and invalid when it is the current one.
-Decision<Reverted> decide_revert(const Tables&, const RevertJob&, const Context&);
+Decision<Reverted> decide(const Tables&, const RevertJob&, const Context&);
 /// Says whether the current version is one to go back to. Throws not_found; unsupported for another version.
-Decision<Nothing> decide_stable(const Tables&, const std::string& ns, const std::string& id, std::int64_t version,
-                                bool stable, const Context&);
+struct MarkStable {
+  std::string ns, id;
+  std::int64_t version = 0;
+  bool stable = true;
+};
+Decision<Nothing> decide(const Tables&, const MarkStable&, const Context&);
 
 /// Deployments that ended at least `keep` ago, but for the newest of each job that is still there. Returns how many.
 std::int64_t collect_deployments(std::vector<Change>& changes, const Tables&, Duration keep, const Context&);

@@ -1,7 +1,7 @@
 #include "model/validate/first_cause.hpp"
-#include "node/task/task_event.hpp"
-#include "server/job/deployment_decisions.hpp"
+#include "protocol/task_events.hpp"
 #include "server/detail/rollback.hpp"
+#include "server/job/deployment_decisions.hpp"
 
 namespace underway::server {
 
@@ -22,7 +22,7 @@ bool cannot_start(const model::Allocation& row) {
   return std::any_of(row.task_states.begin(), row.task_states.end(), [](const auto& entry) {
     const auto& events = entry.second.events;
     return std::any_of(events.begin(), events.end(), [](const model::TaskEvent& event) {
-      return event.type == node::event::kNotRestarting && event.message == model::kUnrecoverable;
+      return event.type == protocol::event::kNotRestarting && event.message == model::kUnrecoverable;
     });
   });
 }

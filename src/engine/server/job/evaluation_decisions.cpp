@@ -15,13 +15,15 @@ Change awake(const model::Evaluation& blocked, const Context& context) {
   return tables::PutEvaluation{std::move(evaluation)};
 }
 
-Decision<std::size_t> decide_delete_evaluations(const Tables& tables, const std::vector<std::string>& ids) {
+Decision<std::size_t> decide(const Tables& tables, const DeleteEvaluations& request, const Context&) {
+  const auto& ids = request.ids;
   if (ids.size() > kMostDeletedEvaluations)
     throw Error(Code::invalid, "too many evaluations in one request")
         .because(fmt::format("{} are named, {} may be", ids.size(), kMostDeletedEvaluations));
   Decision<std::size_t> decision;
   for (const auto& id : std::set<std::string>(ids.begin(), ids.end())) {
     const auto evaluation = tables.find_evaluation(id);
+    if (!evaluation && request.found) continue;
     if (!evaluation) throw Error(Code::not_found, "eval not found").because(id);
     const auto allocations = tables.allocations_of_evaluation(id);
     const bool needed =

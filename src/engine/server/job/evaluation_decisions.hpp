@@ -15,6 +15,10 @@ inline constexpr std::size_t kMostDeletedEvaluations = 7281;
 /// Forgets evaluations. Nothing that runs is touched; a job whose evaluation waited for room is not looked at again
 /// until something else has it evaluated. Returns how many. Throws not_found naming one that there is not; conflict
 /// naming one that still stands behind allocations that run; invalid for too many.
-Decision<std::size_t> decide_delete_evaluations(const Tables&, const std::vector<std::string>& ids);
+struct DeleteEvaluations {
+  std::vector<std::string> ids;
+  bool found = false;  ///< by a filter, and not named by whoever asks: one that is gone by now is passed over
+};
+Decision<std::size_t> decide(const Tables&, const DeleteEvaluations&, const Context&);
 
 }  // namespace underway::server

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/validate/validate.hpp"
+#include "scheduler/reconcile/update.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/access/namespace_decisions.hpp"
 #include "server/job/scaling_decisions.hpp"
@@ -249,7 +250,7 @@ std::optional<std::string> dependency_cycle(const Tables& tables, const std::vec
   return std::nullopt;
 }
 
-Decision<Registered> decide_register(const Tables& tables, const RegisterJob& request, const Context& context) {
+Decision<Registered> decide(const Tables& tables, const RegisterJob& request, const Context& context) {
   refuse_problems(request.job);
   refuse_by_namespace(tables, request.job, request.coming, context);
   refuse_cycle(tables, {&request.job});
@@ -280,7 +281,7 @@ void skip_shutdown_delays(std::vector<Change>& changes, const Tables& tables, co
 
 }  // namespace
 
-Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob& request, const Context& context) {
+Decision<Registered> decide(const Tables& tables, const DeregisterJob& request, const Context& context) {
   if (request.eval_priority) refuse_priority(*request.eval_priority);
   Decision<Registered> decision;
   const auto current = tables.find_job(request.ns, request.id);
@@ -311,7 +312,7 @@ void force_rescheduling(std::vector<Change>& changes, const Tables& tables, cons
 
 }  // namespace
 
-Decision<Registered> decide_evaluate(const Tables& tables, const EvaluateJob& request, const Context& context) {
+Decision<Registered> decide(const Tables& tables, const EvaluateJob& request, const Context& context) {
   const auto job = get_job(tables, request.ns, request.id);
   if (job->starts_others())
     throw Error(Code::invalid, fmt::format("can't evaluate {} job", job->periodic ? "periodic" : "parameterized"));
@@ -323,8 +324,7 @@ Decision<Registered> decide_evaluate(const Tables& tables, const EvaluateJob& re
   return decision;
 }
 
-Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyCluster& request,
-                                              const Context& context) {
+Decision<AppliedCluster> decide(const Tables& tables, const ApplyCluster& request, const Context& context) {
   Error error(Code::invalid, fmt::format("cluster '{}' cannot be applied", request.cluster.name));
   error.because(model::problems(request.cluster));
   std::vector<const Job*> coming;
@@ -347,7 +347,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
 
   Decision<AppliedCluster> decision;
   for (const auto& ns : request.namespaces) {
-    for (auto& change : decide_put_namespace(tables, ns, context).changes)
+    for (auto& change : decide(tables, PutNamespace{ns}, context).changes)
       decision.changes.push_back(std::move(change));
   }
   model::Cluster cluster = request.cluster;
@@ -367,7 +367,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
     decision.result.stopped.push_back(job->id);
   }
   for (const auto& secret : request.secrets) {
-    auto made = decide_make_variable(tables, secret, context);
+    auto made = decide(tables, secret, context);
     std::move(made.changes.begin(), made.changes.end(), std::back_inserter(decision.changes));
   }
   decision.changes.insert(decision.changes.begin(), tables::PutCluster{std::move(cluster)});
@@ -375,7 +375,8 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
   return decision;
 }
 
-Decision<Nothing> decide_stop_cluster(const Tables& tables, const std::string& name, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const StopCluster& request, const Context& context) {
+  const auto& name = request.name;
   const auto current = tables.find_cluster(name);
   if (!current) throw Error(Code::not_found, fmt::format("cluster '{}' does not exist", name));
   Decision<Nothing> decision;

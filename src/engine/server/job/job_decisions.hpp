@@ -29,7 +29,7 @@ struct Registered {
 /// A new job, or a new version when the specification differs from the current one; either way an evaluation.
 /// A job that belongs to a cluster stays with it. Throws invalid with all problems of the job, conflict when
 /// `enforce_index` does not match, and what refuse_by_namespace throws.
-Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Context&);
+Decision<Registered> decide(const Tables&, const RegisterJob&, const Context&);
 
 struct DeregisterJob {
   std::string ns, id;
@@ -39,7 +39,7 @@ struct DeregisterJob {
 };
 /// Stops the job; `purge` forgets it at once instead of at garbage collection. A job that is not there has stopped:
 /// nothing changes, and there is no evaluation, as with Nomad. Throws invalid for a priority that cannot be.
-Decision<Registered> decide_deregister(const Tables&, const DeregisterJob&, const Context&);
+Decision<Registered> decide(const Tables&, const DeregisterJob&, const Context&);
 
 struct EvaluateJob {
   std::string ns, id;
@@ -48,7 +48,7 @@ struct EvaluateJob {
   bool force_reschedule = false;
 };
 /// Looks at the job again though nothing changed. Throws not_found; invalid when the job starts others.
-Decision<Registered> decide_evaluate(const Tables&, const EvaluateJob&, const Context&);
+Decision<Registered> decide(const Tables&, const EvaluateJob&, const Context&);
 
 struct ApplyCluster {
   model::Cluster cluster;
@@ -63,9 +63,12 @@ struct AppliedCluster {
 };
 /// Cluster and jobs together or not at all. Throws invalid with all problems of all of them, among which a job that
 /// belongs to another cluster.
-Decision<AppliedCluster> decide_apply_cluster(const Tables&, const ApplyCluster&, const Context&);
+Decision<AppliedCluster> decide(const Tables&, const ApplyCluster&, const Context&);
 /// Begins to take the cluster down: its jobs are stopped; its hosts follow once they are (hpc/host). Throws not_found.
-Decision<Nothing> decide_stop_cluster(const Tables&, const std::string& name, const Context&);
+struct StopCluster {
+  std::string name;
+};
+Decision<Nothing> decide(const Tables&, const StopCluster&, const Context&);
 
 /// A cycle through the dependencies of the `coming` jobs of namespace `ns` in words, "a → b → a"; nothing when there is
 /// none. Looks at registered jobs too; coming ones take precedence.

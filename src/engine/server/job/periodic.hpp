@@ -2,11 +2,12 @@
 /// @file
 /// The leader's loop that starts jobs by the clock (server/job/start_decisions.hpp).
 
+#include "async/control_loop.hpp"
 #include "server/writer.hpp"
 
 namespace underway::server {
 
-/// Until it is cancelled. Both must outlive it.
-async::awaitable<void> start_by_the_clock(Writer& writer, const Clock& clock);
+/// Both outlive it.
+async::LoopPlan periodic_jobs_loop(Writer& writer, const Clock& clock);
 
 }  // namespace underway::server

@@ -5,7 +5,8 @@ namespace underway::server {
 JobPlan preview_job(const Tables& tables, scheduler::Fleet& fleet, model::Job job, const Context& context,
                     std::vector<model::Namespace> coming) {
   // The decision itself is asked, so that a plan refuses exactly what a registration would refuse.
-  const auto decision = decide_register(tables, {job, std::nullopt, std::nullopt, std::move(coming)}, context);
+  const RegisterJob wanted{job, std::nullopt, std::nullopt, std::move(coming)};
+  const auto decision = decide(tables, wanted, context);
   JobPlan out;
   out.current = tables.find_job(job.ns, job.id);
   if (out.current) out.job_modify_index = out.current->job_modify_index;

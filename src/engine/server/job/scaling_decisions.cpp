@@ -61,7 +61,7 @@ std::string policy_id(const Job& job, const std::string& group, const std::strin
 
 }  // namespace
 
-Decision<Registered> decide_scale(const Tables& tables, const ScaleJob& request, const Context& context) {
+Decision<Registered> decide(const Tables& tables, const ScaleJob& request, const Context& context) {
   const auto current = tables.find_job(request.ns, request.id);
   if (!current) {
     throw Error(Code::not_found, "job not found")
@@ -81,8 +81,8 @@ Decision<Registered> decide_scale(const Tables& tables, const ScaleJob& request,
     refuse_count(*current, *group, *request.count);
     refuse_while_rolling_out(tables, *current);
     Job wanted = *current;
-    for (auto& one : wanted.groups) {
-      if (one.name == request.group) one.count = *request.count;
+    for (auto& candidate : wanted.groups) {
+      if (candidate.name == request.group) candidate.count = *request.count;
     }
     std::optional<model::JobSubmission> submission;
     for (const auto& version : tables.job_versions(request.ns, request.id)) {

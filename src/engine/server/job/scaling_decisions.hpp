@@ -26,7 +26,7 @@ struct ScaleJob {
 /// A new version with that count, an evaluation and an event; eval_id is empty when the count is not asked for, or the
 /// job starts others. Throws not_found; invalid outside of the bounds, for system jobs, for a job that is stopped, and
 /// while a deployment is active.
-Decision<Registered> decide_scale(const Tables&, const ScaleJob&, const Context&);
+Decision<Registered> decide(const Tables&, const ScaleJob&, const Context&);
 
 /// A `scaling` block where it is found. Its id is made of what it is about, and so is the same for each version.
 struct ScalingPolicy {

@@ -1,7 +1,7 @@
 #include "server/job/standstill.hpp"
 
 #include "base/text.hpp"
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 
 namespace underway::server {
 
@@ -11,10 +11,10 @@ namespace {
 constexpr Duration kMoment = std::chrono::seconds(20);
 
 /// What keeps one allocation of it from its verdict, or from being a good one; nothing when that is only time.
-std::optional<Standstill> find_obstacle(Answers& answers, const model::Allocation& row, const Guard* guard) {
+std::optional<Standstill> find_obstacle(GateCache& cache, const model::Allocation& row, const Guard* guard) {
   const std::string id = row.id.substr(0, 8);
   const std::string place = fmt::format("'{}' on {}", row.job_id, row.node_name);
-  const auto node = answers.tables().find_node(row.node_id);
+  const auto node = cache.tables().find_node(row.node_id);
   if (!node || node->silent())
     return Standstill{{},
                       fmt::format("node {} is not heard of, and {} was not found well before", row.node_name, place),
@@ -23,7 +23,7 @@ std::optional<Standstill> find_obstacle(Answers& answers, const model::Allocatio
   if (row.health.healthy == false)
     return Standstill{
         {}, fmt::format("{} is not well: {}", place, row.health.description), "underway alloc status " + id};
-  if (const auto waits = waiting_for(answers, row, guard))
+  if (const auto waits = waiting_for(cache, row, guard))
     return Standstill{{}, fmt::format("{} waits for {}", place, *waits), "underway job explain " + row.job_id};
   return std::nullopt;
 }
@@ -41,12 +41,12 @@ Duration patience_with(const model::Allocation& row) {
 
 std::optional<Standstill> find_cause(const Tables& tables, const model::Deployment& deployment, Duration since,
                                      const Guard* guard) {
-  Answers answers(tables);
+  GateCache cache(tables);
   tables::Row<model::Allocation> awaited;
   for (const auto& row : tables.allocations_of_job(deployment.ns, deployment.job_id)) {
     const bool over = row->server_terminal() || row->health.healthy == true;
     if (row->deployment_id != deployment.id || over) continue;
-    if (auto obstacle = find_obstacle(answers, *row, guard)) return obstacle;
+    if (auto obstacle = find_obstacle(cache, *row, guard)) return obstacle;
     if (!awaited) awaited = row;
   }
   for (const auto& evaluation : tables.evaluations_of_job(deployment.ns, deployment.job_id)) {

@@ -164,7 +164,7 @@ void note_clock(std::vector<Change>& changes, const Tables& tables, const Job& j
   }
 }
 
-Decision<Launches> decide_periodic(const Tables& tables, const Context& context) {
+Decision<Launches> decide(const Tables& tables, const StartDueJobs&, const Context& context) {
   Decision<Launches> decision;
   for (auto& row : tables::records<PeriodicLaunch>(tables)) {
     const auto job = tables.find_job(row.ns, row.job_id);
@@ -197,8 +197,8 @@ std::optional<TimePoint> next_launch(const Tables& tables, TimePoint now) {
   return first;
 }
 
-Decision<Started> decide_force_periodic(const Tables& tables, const std::string& ns, const std::string& id,
-                                        const Context& context) {
+Decision<Started> decide(const Tables& tables, const ForcePeriodic& request, const Context& context) {
+  const auto& [ns, id] = request;
   const auto job = get_parent(tables, ns, id);
   if (!starts_by_the_clock(*job)) {
     throw Error(Code::invalid, "can't force launch non-periodic job")
@@ -216,7 +216,7 @@ Decision<Started> decide_force_periodic(const Tables& tables, const std::string&
   return decision;
 }
 
-Decision<Started> decide_dispatch(const Tables& tables, const DispatchJob& request, const Context& context) {
+Decision<Started> decide(const Tables& tables, const DispatchJob& request, const Context& context) {
   const auto job = get_parent(tables, request.ns, request.id);
   refuse_dispatch(*job, request);
   Decision<Started> decision;

@@ -38,13 +38,17 @@ struct Launches {
   std::vector<std::string> trouble;  ///< for the log
 };
 /// Starts what is due.
-Decision<Launches> decide_periodic(const Tables&, const Context&);
-/// When decide_periodic is to be asked next. `now` is not after it, as a rule.
+struct StartDueJobs {};
+Decision<Launches> decide(const Tables&, const StartDueJobs&, const Context&);
+/// When StartDueJobs is to be asked next. `now` is not after it, as a rule.
 std::optional<TimePoint> next_launch(const Tables& tables, TimePoint now);
 
 /// Starts a child at once. Throws not_found; invalid when the job is not periodic, stopped or disabled; conflict when a
 /// child still runs and overlap is prohibited.
-Decision<Started> decide_force_periodic(const Tables&, const std::string& ns, const std::string& id, const Context&);
+struct ForcePeriodic {
+  std::string ns, id;
+};
+Decision<Started> decide(const Tables&, const ForcePeriodic&, const Context&);
 
 struct DispatchJob {
   std::string ns, id;
@@ -56,7 +60,7 @@ struct DispatchJob {
 };
 /// Throws not_found, and invalid for what the job does not allow. Source of the rules: Nomad's documentation of
 /// `parameterized`, and job_endpoint.go.
-Decision<Started> decide_dispatch(const Tables&, const DispatchJob&, const Context&);
+Decision<Started> decide(const Tables&, const DispatchJob&, const Context&);
 
 /// Of a job that starts others.
 struct Children {

@@ -34,7 +34,7 @@ tables::Row<tables::JobVersion> find_tagged(const Tables& tables, const std::str
   return nullptr;
 }
 
-Decision<Nothing> decide_tag_version(const Tables& tables, const TagVersion& request, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const TagVersion& request, const Context& context) {
   if (request.name.empty() || request.name.size() > kMostName)
     throw Error(Code::invalid, fmt::format("a tag's name has 1 to {} bytes", kMostName));
   if (request.description.size() > kMostDescription)
@@ -53,8 +53,8 @@ Decision<Nothing> decide_tag_version(const Tables& tables, const TagVersion& req
   return decision;
 }
 
-Decision<Nothing> decide_untag_version(const Tables& tables, const std::string& ns, const std::string& id,
-                                       const std::string& name) {
+Decision<Nothing> decide(const Tables& tables, const UntagVersion& request, const Context&) {
+  const auto& [ns, id, name] = request;
   const auto tagged = find_tagged(tables, ns, id, name);
   if (!tagged) throw Error(Code::not_found, fmt::format("tag \"{}\" not found on job \"{}\"", name, id));
   model::Job job = version_of(tables, ns, id, tagged->job.version);

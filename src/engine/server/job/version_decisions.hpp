@@ -12,10 +12,12 @@ struct TagVersion {
   std::string name, description;
 };
 /// Throws not_found; invalid for a name that is empty or too long, or that another version has.
-Decision<Nothing> decide_tag_version(const Tables&, const TagVersion&, const Context&);
+Decision<Nothing> decide(const Tables&, const TagVersion&, const Context&);
 /// The version is forgotten once there are enough newer ones. Throws not_found.
-Decision<Nothing> decide_untag_version(const Tables&, const std::string& ns, const std::string& id,
-                                       const std::string& name);
+struct UntagVersion {
+  std::string ns, id, name;
+};
+Decision<Nothing> decide(const Tables&, const UntagVersion&, const Context&);
 /// The version of that name; null when there is none.
 tables::Row<tables::JobVersion> find_tagged(const Tables& tables, const std::string& ns, const std::string& id,
                                             const std::string& name);

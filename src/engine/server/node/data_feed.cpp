@@ -8,16 +8,16 @@
 namespace underway::server {
 namespace {
 
-using node::DataKind;
-using node::DataNeed;
-using node::DataValue;
+using protocol::DataKind;
+using protocol::DataNeed;
+using protocol::DataValue;
 
 const std::string& namespace_of(const DataNeed& need, const model::Allocation& allocation) {
   return need.ns.empty() ? allocation.ns : need.ns;
 }
 
-node::KnownVariable known(const model::Variable& row) {
-  node::KnownVariable out;
+protocol::KnownVariable known(const model::Variable& row) {
+  protocol::KnownVariable out;
   out.ns = row.ns;
   out.path = row.path;
   out.create_index = row.create_index;
@@ -27,8 +27,8 @@ node::KnownVariable known(const model::Variable& row) {
   return out;
 }
 
-node::KnownInstance known(const Tables& tables, const model::ServiceInstance& instance) {
-  node::KnownInstance out;
+protocol::KnownInstance known(const Tables& tables, const model::ServiceInstance& instance) {
+  protocol::KnownInstance out;
   out.id = instance.id;
   out.name = instance.service_name;
   out.node = instance.node_id;
@@ -74,8 +74,8 @@ struct AskedService {
 };
 
 AskedService service_of(const DataNeed& need) {
-  const bool any = need.name.ends_with(node::kOfAnyStatus);
-  return {any ? need.name.substr(0, need.name.size() - node::kOfAnyStatus.size()) : need.name, any};
+  const bool any = need.name.ends_with(protocol::kOfAnyStatus);
+  return {any ? need.name.substr(0, need.name.size() - protocol::kOfAnyStatus.size()) : need.name, any};
 }
 
 tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
@@ -127,8 +127,8 @@ bool DataFeed::outdated(const Tables& tables) const {
                      [&](const auto& entry) { return revision_of(tables, entry.first) != entry.second.revision; });
 }
 
-std::optional<node::DataMessage> DataFeed::next(const Tables& tables) {
-  node::DataMessage message;
+std::optional<protocol::DataMessage> DataFeed::next(const Tables& tables) {
+  protocol::DataMessage message;
   for (auto& [need, sent] : sent_) {
     const auto revision = revision_of(tables, need);
     if (sent.revision == revision) continue;

@@ -3,7 +3,7 @@
 /// What one node's templates need to know, as differences: compares the tables with what the node was sent before. A
 /// task is told what its identity may read; of everything else, why not.
 
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "server/variable/variables.hpp"
 
 namespace underway::server {
@@ -14,9 +14,9 @@ class DataFeed {
   DataFeed(std::string node_id, const Variables& variables) : node_id_(std::move(node_id)), variables_(variables) {}
 
   /// From now on these, and no others.
-  void watch(std::vector<node::DataNeed> needs);
+  void watch(std::vector<protocol::DataNeed> needs);
   /// What the node does not know yet; nothing when it is up to date. What is returned counts as sent.
-  std::optional<node::DataMessage> next(const Tables& tables);
+  std::optional<protocol::DataMessage> next(const Tables& tables);
   /// What next() may depend on.
   std::vector<tables::Scope> scopes(const Tables& tables) const;
   bool outdated(const Tables& tables) const;
@@ -26,13 +26,13 @@ class DataFeed {
     model::Revision revision = -1;  ///< of the scope that the value comes from
     std::string digest;             ///< of the value: a secret is not kept to be compared with
   };
-  node::DataValue value_of(const Tables& tables, const node::DataNeed& need) const;
-  void find_variable(const Tables& tables, const model::Allocation& allocation, node::DataValue& value) const;
-  void list_variables(const Tables& tables, const model::Allocation& allocation, node::DataValue& value) const;
+  protocol::DataValue value_of(const Tables& tables, const protocol::DataNeed& need) const;
+  void find_variable(const Tables& tables, const model::Allocation& allocation, protocol::DataValue& value) const;
+  void list_variables(const Tables& tables, const model::Allocation& allocation, protocol::DataValue& value) const;
 
   std::string node_id_;
   const Variables& variables_;
-  std::map<node::DataNeed, Sent> sent_;
+  std::map<protocol::DataNeed, Sent> sent_;
 };
 
 }  // namespace underway::server

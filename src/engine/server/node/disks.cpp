@@ -15,7 +15,7 @@ async::awaitable<void> Server::serve_disk(std::string node_id, std::string alloc
   const auto previous = tables_.find_allocation(successor->previous_allocation);
   if (!previous || previous->ns != successor->ns || previous->job_id != successor->job_id)
     throw Error(Code::not_found, "its predecessor is not known any more");
-  boost::json::value header = json::to_value(node::FileRequest{.alloc = previous->id, .path = "/"});
+  boost::json::value header = json::to_value(protocol::FileRequest{.alloc = previous->id, .path = "/"});
   const auto from = co_await open_stream(previous->node_id, "disk.read", std::move(header));
   from->end();
   while (auto chunk = co_await from->read()) co_await stream->write(chunk->channel, std::move(chunk->bytes));

@@ -66,7 +66,7 @@ void cancel(std::vector<Change>& changes, Node& node, const Tables& tables, cons
 
 }  // namespace
 
-Decision<Nothing> decide_drain(const Tables& tables, const DrainNode& request, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const DrainNode& request, const Context& context) {
   const auto current = tables.find_node(request.node_id);
   if (!current)
     throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", request.node_id));
@@ -215,7 +215,7 @@ class Drains {
 
 }  // namespace
 
-Decision<Nothing> decide_drains(const Tables& tables, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const AdvanceDrains&, const Context& context) {
   return {Drains(tables, context).run(), {}};
 }
 

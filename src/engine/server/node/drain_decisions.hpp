@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Emptying nodes. A drain is data: what a person asked for stands in the node's row, what was marked to move in the
-/// allocations'; one step of all drains follows from the tables and the server's clock alone. So a drain survives every
-/// restart of the server, and whoever leads carries it on.
+/// Emptying nodes. What a person asked for stands in the node's row, what was marked to move in the allocations' rows;
+/// one step of all drains follows from the tables and the server's clock alone. A server that is killed while a rack is
+/// being drained goes on with the next step after its start, and nobody has to tell it.
 
 #include "server/decision.hpp"
 
@@ -18,12 +18,13 @@ struct DrainNode {
 
 /// Begins a drain, changes one that runs (its deadline counts anew), or ends one: what has not moved yet stays.
 /// Throws not_found.
-Decision<Nothing> decide_drain(const Tables&, const DrainNode&, const Context&);
+Decision<Nothing> decide(const Tables&, const DrainNode&, const Context&);
 
 /// One step of every drain. Of a service's group at most migrate.max_parallel allocations are away at a time, counting
 /// those that are not healthy; batch jobs are waited for; system jobs go when nothing else is left. What remains at
 /// the deadline goes at once. A node that is empty is done, and stays ineligible. Without news it changes nothing.
-Decision<Nothing> decide_drains(const Tables&, const Context&);
+struct AdvanceDrains {};
+Decision<Nothing> decide(const Tables&, const AdvanceDrains&, const Context&);
 
 /// When the next deadline of a drain passes; nothing when none is ahead.
 std::optional<TimePoint> next_drain_deadline(const Tables&, TimePoint now);

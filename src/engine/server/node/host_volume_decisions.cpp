@@ -5,10 +5,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/job/volume_name.hpp"
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
+#include "server/access/quota_decisions.hpp"
 #include "server/job/evaluation_decisions.hpp"
 #include "server/node/node_decisions.hpp"
-#include "server/access/quota_decisions.hpp"
 
 namespace underway::server {
 
@@ -125,8 +125,9 @@ HostVolume changed(const Tables& tables, const PutHostVolume& request) {
     for (const auto& [name, asked] : group->volumes) {
       if (model::volume_name(asked, std::max<std::int64_t>(0, used->index())) != old.name || asked.access_mode.empty())
         continue;
-      const bool kept = std::any_of(out.capabilities.begin(), out.capabilities.end(),
-                                    [&](const auto& one) { return one.access_mode == asked.access_mode; });
+      const bool kept = std::any_of(out.capabilities.begin(), out.capabilities.end(), [&](const auto& capability) {
+        return capability.access_mode == asked.access_mode;
+      });
       if (!kept)
         throw Error(Code::conflict,
                     fmt::format("access_mode '{}' of volume '{}' is in use", asked.access_mode, old.name))
@@ -164,16 +165,15 @@ std::vector<tables::Row<model::Allocation>> users_of(const Tables& tables, const
     // Stopped is not ended: its tasks may still write.
     if (group == nullptr || allocation->client_terminal() || allocation->ns != volume.ns) continue;
     const auto index = std::max<std::int64_t>(0, allocation->index());
-    if (std::any_of(group->volumes.begin(), group->volumes.end(), [&](const auto& one) {
-          return one.second.type == "host" && model::volume_name(one.second, index) == volume.name;
+    if (std::any_of(group->volumes.begin(), group->volumes.end(), [&](const auto& requested) {
+          return requested.second.type == "host" && model::volume_name(requested.second, index) == volume.name;
         }))
       users.push_back(allocation);
   }
   return users;
 }
 
-Decision<HostVolume> decide_put_host_volume(const Tables& tables, const PutHostVolume& request,
-                                            const Context& context) {
+Decision<HostVolume> decide(const Tables& tables, const PutHostVolume& request, const Context& context) {
   check(request.volume, request.registering);
   if (!tables.find<model::Namespace>(request.volume.ns) && request.volume.ns != "default")
     throw Error(Code::not_found, fmt::format("namespace '{}' not found", request.volume.ns));
@@ -204,8 +204,8 @@ Decision<HostVolume> decide_put_host_volume(const Tables& tables, const PutHostV
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_ready(const Tables& tables, const std::string& id, const std::string& path,
-                                           std::int64_t bytes, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeReady& request, const Context& context) {
+  const auto& [id, path, bytes] = request;
   Decision<Nothing> decision;
   auto volume = tables::find_record<HostVolume>(tables, id);
   if (!volume || volume->deleting) return decision;
@@ -215,7 +215,8 @@ Decision<Nothing> decide_host_volume_ready(const Tables& tables, const std::stri
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_failed(const Tables& tables, const std::string& id, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeFailed& request, const Context&) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   const auto volume = tables::find_record<HostVolume>(tables, id);
   if (volume && volume->state == HostVolumeState::pending)
@@ -223,7 +224,8 @@ Decision<Nothing> decide_host_volume_failed(const Tables& tables, const std::str
   return decision;
 }
 
-Decision<HostVolume> decide_delete_host_volume(const Tables& tables, const std::string& id, const Context& context) {
+Decision<HostVolume> decide(const Tables& tables, const DeleteHostVolume& request, const Context& context) {
+  const auto& id = request.id;
   Decision<HostVolume> decision;
   HostVolume volume = get_volume(tables, id);
   const auto users = users_of(tables, volume);
@@ -247,7 +249,8 @@ Decision<HostVolume> decide_delete_host_volume(const Tables& tables, const std::
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_gone(const Tables& tables, const std::string& id) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeGone& request, const Context&) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   for (const auto& claim : tables::records<HostVolumeClaim>(tables)) {
     if (claim.volume_id == id)
@@ -258,7 +261,8 @@ Decision<Nothing> decide_host_volume_gone(const Tables& tables, const std::strin
   return decision;
 }
 
-Decision<Nothing> decide_host_volume_stays(const Tables& tables, const std::string& id, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const HostVolumeStays& request, const Context& context) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   auto volume = tables::find_record<HostVolume>(tables, id);
   if (!volume || !volume->deleting) return decision;
@@ -267,7 +271,8 @@ Decision<Nothing> decide_host_volume_stays(const Tables& tables, const std::stri
   return decision;
 }
 
-Decision<Nothing> decide_delete_volume_claim(const Tables& tables, const std::string& id, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const DeleteVolumeClaim& request, const Context& context) {
+  const auto& id = request.id;
   Decision<Nothing> decision;
   for (const auto& claim : tables::records<HostVolumeClaim>(tables)) {
     if (claim.id != id) continue;

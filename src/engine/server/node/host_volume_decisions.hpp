@@ -15,24 +15,42 @@ struct PutHostVolume {
 /// Chooses the node, if none is named, and writes the volume down as pending: the node is asked next.
 /// Throws invalid with all problems; not_found (node, volume); conflict (no node suits; the name is taken on the node;
 /// what may not change would).
-Decision<model::HostVolume> decide_put_host_volume(const Tables&, const PutHostVolume&, const Context&);
+Decision<model::HostVolume> decide(const Tables&, const PutHostVolume&, const Context&);
 
 /// The node has it: from now on its row lends it, and who waits for it is asked again.
-Decision<Nothing> decide_host_volume_ready(const Tables&, const std::string& id, const std::string& path,
-                                           std::int64_t bytes, const Context&);
+struct HostVolumeReady {
+  std::string id, path;
+  std::int64_t bytes = 0;
+};
+Decision<Nothing> decide(const Tables&, const HostVolumeReady&, const Context&);
 /// The node could not make it: one that was never there is forgotten; one that was stays as it was.
-Decision<Nothing> decide_host_volume_failed(const Tables&, const std::string& id, const Context&);
+struct HostVolumeFailed {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const HostVolumeFailed&, const Context&);
 
 /// Takes it out of the node's row and marks it: the node is asked next. Throws not_found; conflict naming the
 /// allocations that use it.
-Decision<model::HostVolume> decide_delete_host_volume(const Tables&, const std::string& id, const Context&);
+struct DeleteHostVolume {
+  std::string id;
+};
+Decision<model::HostVolume> decide(const Tables&, const DeleteHostVolume&, const Context&);
 /// It is gone, and with it all claims on it. Also when its node is, and is never asked.
-Decision<Nothing> decide_host_volume_gone(const Tables&, const std::string& id);
+struct HostVolumeGone {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const HostVolumeGone&, const Context&);
 /// The node could not delete it: it is lent as before.
-Decision<Nothing> decide_host_volume_stays(const Tables&, const std::string& id, const Context&);
+struct HostVolumeStays {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const HostVolumeStays&, const Context&);
 
 /// Throws not_found.
-Decision<Nothing> decide_delete_volume_claim(const Tables&, const std::string& id, const Context&);
+struct DeleteVolumeClaim {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const DeleteVolumeClaim&, const Context&);
 /// Of a job that is forgotten.
 void delete_claims_of(std::vector<Change>& changes, const Tables&, const std::string& ns, const std::string& job_id);
 

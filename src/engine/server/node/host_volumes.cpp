@@ -1,8 +1,8 @@
 #include "server/node/host_volumes.hpp"
 
 #include "base/json.hpp"
-#include "base/log.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "base/text.hpp"
+#include "protocol/volume_messages.hpp"
 #include "server/server.hpp"
 
 namespace underway::server {
@@ -15,8 +15,8 @@ constexpr Duration kLookAgain = std::chrono::seconds(1);
 /// Whether the node has answered, and will answer the same again.
 bool is_answer(const Error& error) { return error.code() != Code::unavailable && error.code() != Code::timeout; }
 
-node::VolumeOrder order_of(const model::HostVolume& volume) {
-  node::VolumeOrder order;
+protocol::VolumeOrder order_of(const model::HostVolume& volume) {
+  protocol::VolumeOrder order;
   order.id = volume.id;
   order.name = volume.name;
   order.ns = volume.ns;
@@ -36,6 +36,10 @@ constexpr std::string_view kDeciding = "deciding ";
 bool somebody_decides(const std::set<std::string>& busy) {
   const auto it = busy.lower_bound(std::string(kDeciding));
   return it != busy.end() && it->starts_with(kDeciding);
+}
+
+bool is_unfinished(const model::HostVolume& volume) {
+  return volume.deleting || volume.state == model::HostVolumeState::pending;
 }
 
 /// While a call of the volume is under way.
@@ -60,12 +64,9 @@ class Busy {
 
 async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
   if (busy_.contains(request.volume.id)) const Busy refused(busy_, request.volume.id);
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_put_host_volume(tables, request, context);
-  };
-  // Whoever tends what is pending hears of it at the same time as we do.
+  // Whoever carries on what is pending hears of it at the same time as we do.
   std::optional<Busy> deciding(std::in_place, busy_, std::string(kDeciding) + SystemIds().uuid());
-  const auto volume = co_await server_.writer().submit(std::move(decide));
+  const auto volume = co_await server_.apply(std::move(request));
   Answer answer;
   const Busy busy(busy_, volume.id);
   deciding.reset();
@@ -82,36 +83,30 @@ async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
 
 async::awaitable<void> HostVolumes::make(model::HostVolume volume) {
   std::optional<Error> refused;
-  node::VolumeMade made;
+  protocol::VolumeMade made;
   try {
     const auto body = json::to_value(order_of(volume));
     const char* method = volume.plugin_id.empty() ? "volume.register" : "volume.create";
-    made = json::decode<node::VolumeMade>(co_await server_.call_node(volume.node_id, method, body, kPatience));
+    made = json::decode<protocol::VolumeMade>(co_await server_.call_node(volume.node_id, method, body, kPatience));
   } catch (const Error& error) {
     if (!is_answer(error)) throw;
     refused = error;
   }
   if (!refused) {
-    auto decide = [id = volume.id, made](const Tables& tables, const Context& context) {
-      return decide_host_volume_ready(tables, id, made.path, made.bytes, context);
-    };
-    co_await server_.writer().submit(std::move(decide));
+    HostVolumeReady ready{volume.id, made.path, made.bytes};
+    co_await server_.apply(std::move(ready));
     co_return;
   }
-  auto decide = [id = volume.id](const Tables& tables, const Context& context) {
-    return decide_host_volume_failed(tables, id, context);
-  };
-  co_await server_.writer().submit(std::move(decide));
+  HostVolumeFailed failed{volume.id};
+  co_await server_.apply(std::move(failed));
   throw std::move(
       refused->while_doing(fmt::format("making volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
 }
 
 async::awaitable<void> HostVolumes::remove(std::string id, bool force) {
   const Busy busy(busy_, id);
-  auto decide = [id](const Tables& tables, const Context& context) {
-    return decide_delete_host_volume(tables, id, context);
-  };
-  const auto volume = co_await server_.writer().submit(std::move(decide));
+  DeleteHostVolume wanted{id};
+  const auto volume = co_await server_.apply(std::move(wanted));
   std::optional<Error> failure;
   try {
     co_await erase(volume);
@@ -123,8 +118,8 @@ async::awaitable<void> HostVolumes::remove(std::string id, bool force) {
     if (!is_answer(*failure)) failure->advise("it is deleted when the node is back; -force forgets it now");
     throw std::move(*failure);
   }
-  auto forget = [id](const Tables& tables, const Context&) { return decide_host_volume_gone(tables, id); };
-  co_await server_.writer().submit(std::move(forget));
+  HostVolumeGone gone{id};
+  co_await server_.apply(std::move(gone));
 }
 
 async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
@@ -137,21 +132,38 @@ async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
     if (error.code() != Code::not_found || server_.writer().tables().find_node(volume.node_id)) refused = error;
   }
   if (refused && !is_answer(*refused)) throw std::move(*refused);
-  auto decide = [id = volume.id, stays = refused.has_value()](const Tables& tables, const Context& context) {
-    return stays ? decide_host_volume_stays(tables, id, context) : decide_host_volume_gone(tables, id);
-  };
-  co_await server_.writer().submit(std::move(decide));
-  if (refused)
-    throw std::move(
-        refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
+  if (!refused) {
+    HostVolumeGone gone{volume.id};
+    co_await server_.apply(std::move(gone));
+    co_return;
+  }
+  HostVolumeStays stays{volume.id};
+  co_await server_.apply(std::move(stays));
+  throw std::move(
+      refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
 }
 
-/// True when something is left to do.
-async::awaitable<bool> HostVolumes::carry_on() {
-  bool left = false;
+async::LoopPlan HostVolumes::loop() {
+  FollowerOptions options;
+  options.scopes = [](const Tables&) { return std::vector{tables::records_scope()}; };
+  options.again = [](const Tables& tables) -> std::optional<Duration> {
+    const auto all = tables::records<model::HostVolume>(tables);
+    return std::any_of(all.begin(), all.end(), is_unfinished) ? std::optional(kLookAgain) : std::nullopt;
+  };
+  const auto follower = std::make_shared<Follower>(server_.follow(std::move(options)));
+  return {.area = "server",
+          .name = "volumes of hosts",
+          .trouble = "a volume is not made or deleted",
+          .wait = [follower] { return follower->wait_for_news(); },
+          .reconcile = [this] { return carry_on(); },
+          .patience = 2 * kPatience};
+}
+
+/// One that fails keeps no other from being made.
+async::awaitable<void> HostVolumes::carry_on() {
+  std::vector<std::string> failures;
   for (auto& volume : tables::records<model::HostVolume>(*co_await server_.read())) {
-    if (!volume.deleting && volume.state != model::HostVolumeState::pending) continue;
-    left = true;
+    if (!is_unfinished(volume)) continue;
     if (busy_.contains(volume.id) || somebody_decides(busy_) || !server_.linked(volume.node_id)) continue;
     const Busy busy(busy_, volume.id);
     const std::string name = volume.name;
@@ -161,23 +173,10 @@ async::awaitable<bool> HostVolumes::carry_on() {
       else
         co_await make(std::move(volume));
     } catch (const Error& error) {
-      log::warn("server: volume '{}': {}", name, error.one_line());
+      failures.push_back(fmt::format("volume '{}': {}", name, error.one_line()));
     }
   }
-  co_return left;
-}
-
-async::awaitable<void> HostVolumes::tend() {
-  while (true) {
-    const auto seen = server_.writer().tables().revision_of(tables::records_scope());
-    const bool left = co_await carry_on();
-    std::vector<tables::Scope> scopes{tables::records_scope()};
-    const auto until = async::deadline_in(left ? kLookAgain : Duration(std::chrono::hours(1)));
-    if (left)
-      co_await async::sleep_until(until);
-    else
-      co_await server_.changed_since(std::move(scopes), seen, until);
-  }
+  if (!failures.empty()) throw Error(Code::unavailable, join(failures, "; "));
 }
 
 }  // namespace underway::server

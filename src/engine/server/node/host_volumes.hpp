@@ -1,12 +1,13 @@
 #pragma once
 /// @file
-/// Dynamic host volumes between the tables and the nodes. What is wanted is durable first; then the node is asked, in
-/// words that it may hear twice (node/volume/volume_messages.hpp); then its answer is durable. Whoever dies in between, the
-/// record says what is still to be done, and `tend` does it when the node is linked.
+/// Dynamic host volumes between the tables and the nodes. What is wanted is durable first; then the node is asked,
+/// which may be asked twice (node/volume/volume_messages.hpp); then its answer is durable. When the server or the node
+/// dies while a plugin makes a volume, the record still says that it is pending, and `loop` asks again when the node is
+/// linked.
 
 #include <set>
 
-#include "async/event.hpp"
+#include "async/control_loop.hpp"
 #include "server/node/host_volume_decisions.hpp"
 
 namespace underway::server {
@@ -28,13 +29,13 @@ class HostVolumes {
   /// `force`: also when the node cannot be asked; what it has is left there.
   async::awaitable<void> remove(std::string id, bool force);
 
-  /// Carries on what was begun and not ended; runs until cancelled.
-  async::awaitable<void> tend();
+  /// Carries on what was begun and not ended.
+  async::LoopPlan loop();
 
  private:
   async::awaitable<void> make(model::HostVolume volume);
   async::awaitable<void> erase(model::HostVolume volume);
-  async::awaitable<bool> carry_on();
+  async::awaitable<void> carry_on();
 
   Server& server_;
   std::set<std::string> busy_;  ///< volumes that a node is being asked about

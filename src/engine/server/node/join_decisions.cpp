@@ -68,8 +68,7 @@ void check_cluster(const Tables& tables, const NewJoinToken& request) {
 
 }  // namespace
 
-Decision<std::string> decide_create_join_token(const Tables& tables, const NewJoinToken& request,
-                                               const Context& context) {
+Decision<std::string> decide(const Tables& tables, const NewJoinToken& request, const Context& context) {
   if (request.lifetime <= Duration{0} || request.lifetime > kLongest) {
     throw Error(Code::invalid, fmt::format("'{}' is no lifetime for a join token", format_duration(request.lifetime)))
         .because(fmt::format("it is more than nothing and at most {}", human_duration(kLongest)));
@@ -90,12 +89,13 @@ Decision<std::string> decide_create_join_token(const Tables& tables, const NewJo
   return decision;
 }
 
-Decision<Nothing> decide_revoke_join_token(const Tables& tables, const std::string& id) {
+Decision<Nothing> decide(const Tables& tables, const RevokeJoinToken& request, const Context&) {
+  const auto& id = request.id;
   if (!tables.find<model::JoinToken>(id)) throw Error(Code::not_found, fmt::format("there is no join token '{}'", id));
   return {{tables::DeleteJoinToken{id}}, {}};
 }
 
-Decision<trust::Identity> decide_join(const Tables& tables, const JoinAttempt& attempt, const Context& context) {
+Decision<trust::Identity> decide(const Tables& tables, const JoinAttempt& attempt, const Context& context) {
   const auto token = get_token(tables, attempt);
   if (!is_uuid(attempt.node_id)) throw Error(Code::invalid, "the node's id is no UUID");
   check_name(attempt.name);

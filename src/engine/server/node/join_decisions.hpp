@@ -15,10 +15,13 @@ struct NewJoinToken {
 };
 /// Returns its id. Forgets tokens that ended more than a week ago. Throws invalid: a lifetime that is none, a host
 /// without a name; not_found, naming the clusters that there are; conflict: a member that has a host's name.
-Decision<std::string> decide_create_join_token(const Tables&, const NewJoinToken&, const Context&);
+Decision<std::string> decide(const Tables&, const NewJoinToken&, const Context&);
 
 /// What was joined with it stays joined. Throws not_found.
-Decision<Nothing> decide_revoke_join_token(const Tables&, const std::string& id);
+struct RevokeJoinToken {
+  std::string id;
+};
+Decision<Nothing> decide(const Tables&, const RevokeJoinToken&, const Context&);
 
 struct JoinAttempt {
   std::string token_id;
@@ -29,7 +32,7 @@ struct JoinAttempt {
 };
 /// Uses the token up. Returns what the node's certificate may say. The same node may ask again with the same key: the
 /// answer may have been lost. Throws denied, saying why and, when the token was used, when and by whom; invalid.
-Decision<trust::Identity> decide_join(const Tables&, const JoinAttempt&, const Context&);
+Decision<trust::Identity> decide(const Tables&, const JoinAttempt&, const Context&);
 
 /// Whether a node may register over a link whose certificate says `identity`. Throws denied.
 void check_identity(const trust::Identity& identity, const model::Node& node);

@@ -20,9 +20,9 @@ async::awaitable<void> ask_to_renew(std::shared_ptr<link::Connection> connection
 }  // namespace
 
 async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket,
-                                          std::optional<trust::LinkIdentity> papers) {
+                                          std::optional<trust::PeerIdentity> peer) {
   const auto linked = std::make_shared<Linked>();
-  linked->papers = std::move(papers);
+  linked->peer = std::move(peer);
   link::Handlers handlers;
   handlers.call = [this, linked](std::string method, boost::json::value body) -> async::awaitable<boost::json::value> {
     co_return co_await answer_node(*linked, std::move(method), std::move(body));
@@ -32,7 +32,7 @@ async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socke
     co_await serve_node(*linked, std::move(method), std::move(header), std::move(stream));
   };
   handlers.notify = [linked](std::string method, boost::json::value) {
-    if (method == "heartbeat" && linked->session) linked->session->heard = std::chrono::steady_clock::now();
+    if (method == "heartbeat" && linked->session) linked->session->heard = async::LoopClock::now();
   };
   const auto connection =
       link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
@@ -77,7 +77,7 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
   if (method == "disk.read") {
-    auto allocation = json::decode<node::FileRequest>(header).alloc;
+    auto allocation = json::decode<protocol::FileRequest>(header).alloc;
     co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
     co_return;
   }
@@ -88,7 +88,7 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
 }
 
 async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::string method, boost::json::value body) {
-  if (linked.session) linked.session->heard = std::chrono::steady_clock::now();
+  if (linked.session) linked.session->heard = async::LoopClock::now();
   if (method == "register") co_return co_await register_node(linked, std::move(body));
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
@@ -96,46 +96,41 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
     co_return co_await extension->call(session->node_id, std::move(method), std::move(body));
   if (method == "certificate") co_return renew_certificate(*session, body);
   if (method == "update") {
-    auto request = json::decode<node::UpdateRequest>(body);
-    auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
-                                                                             const Context& context) {
-      return decide_allocation_updates(tables, node_id, request.updates, context);
-    };
-    co_await writer_.submit(std::move(decide));
+    auto request = json::decode<protocol::UpdateRequest>(body);
+    UpdateAllocations updates{session->node_id, std::move(request.updates)};
+    co_await apply(std::move(updates));
     co_return boost::json::object{};
   }
   if (method == "template.watch") {
-    session->data.watch(json::decode<node::WatchRequest>(body).needs);
+    session->data.watch(json::decode<protocol::WatchRequest>(body).needs);
     session->data_needs.notify_all();
     if (!std::exchange(session->feeding, true)) tasks_.spawn("data for templates", send_data(session));
     co_return boost::json::object{};
   }
   if (method == "identity.sign")
-    co_return co_await sign_identity(session->node_id, json::decode<node::IdentityRequest>(body));
+    co_return co_await sign_identity(session->node_id, json::decode<protocol::IdentityRequest>(body));
   throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
 }
 
 async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost::json::value body) {
   auto& session = linked.session;
   const auto connection = linked.connection.lock();
-  auto request = json::decode<node::RegisterRequest>(body);
+  auto request = json::decode<protocol::RegisterRequest>(body);
   if (session && session->node_id != request.node.id)
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
-  if (linked.papers) {
-    check_identity(linked.papers->identity, request.node);
-    enter_cluster(linked.papers->identity, request.node);
+  if (linked.peer) {
+    check_identity(linked.peer->identity, request.node);
+    enter_cluster(linked.peer->identity, request.node);
   }
   const std::string name = request.node.name;
-  auto decide = [epoch = epoch_, request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_enrol_node(tables, request, epoch, context);
-  };
-  const auto enrolled = co_await writer_.submit(std::move(decide));
+  EnrolNode enrol{std::move(request), epoch_};
+  const auto enrolled = co_await apply(std::move(enrol));
   const auto& registered = enrolled.node;
   // The link may have ended meanwhile, and the node may have a new one.
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
     session = std::make_shared<Session>(registered.id, connection, variables_, options_.root_by_raw_exec);
-    session->papers = linked.papers;
+    session->peer = linked.peer;
     auto& slot = links_->sessions[registered.id];
     if (slot) {  // the node came back before its old link was known to be dead
       slot->connection->abort();
@@ -149,7 +144,7 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
     tasks_.spawn("sending to node " + name, send_orders(session));
     log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
   }
-  node::RegisterReply reply;
+  protocol::RegisterReply reply;
   reply.node_id = registered.id;
   reply.heartbeat_ttl = options_.heartbeat_ttl;
   co_return json::to_value(reply);
@@ -157,20 +152,20 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
 
 /// What the new certificate says is what the old one said: a node cannot become another one by renewing.
 boost::json::value Server::renew_certificate(Session& session, const boost::json::value& body) {
-  if (!session.papers || session.papers->identity.node_id.empty() || !options_.certify)
+  if (!session.peer || session.peer->identity.node_id.empty() || !options_.certify)
     throw Error(Code::unsupported, "this link has no certificate of this server");
   const auto request = json::decode<trust::CertificateRequest>(body);
   const auto node = tables_.find_node(session.node_id);
-  const auto& identity = session.papers->identity;
+  const auto& identity = session.peer->identity;
   const auto made = options_.certify(identity, node ? node->name : session.node_id, request.request,
                                      lifetime_in_pool(tables_, node ? node->node_pool : identity.pool));
-  session.papers->until = crypto::describe_certificate(made.certificate).not_after;
+  session.peer->until = crypto::describe_certificate(made.certificate).not_after;
   return json::to_value(made);
 }
 
 void Server::ask_for_renewal() {
   for (const auto& [id, session] : links_->sessions) {
-    if (session->papers) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
+    if (session->peer) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
   }
 }
 
@@ -218,7 +213,7 @@ async::awaitable<void> Server::send_data(std::shared_ptr<Session> session) {
   }
 }
 
-async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, node::IdentityRequest request) {
+async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, protocol::IdentityRequest request) {
   const auto* tables = co_await writer_.settled();
   const auto allocation = tables->find_allocation(request.alloc);
   if (!allocation || allocation->node_id != node_id || allocation->client_terminal())
@@ -230,7 +225,7 @@ async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, 
   auto sign = [key = keyring_.signing(), &made] { return key.sign(made.claims); };
   const bool slow = keyring_.signing().algorithm() == "RS256";
   std::string token = slow ? co_await async::on_pool(beside_, sign) : sign();
-  node::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
+  protocol::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
   co_return json::to_value(reply);
 }
 

@@ -6,11 +6,11 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/job/dependencies.hpp"
 #include "server/detail/reports.hpp"
+#include "server/job/dependencies.hpp"
 #include "server/job/evaluation_decisions.hpp"
-#include "server/node/host_volume_decisions.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
 #include "server/node/node_history.hpp"
 #include "server/node/node_pool_decisions.hpp"
 #include "server/node/orphan_decisions.hpp"
@@ -159,10 +159,11 @@ bool same_volumes(const model::Node& a, const model::Node& b) {
 
 }  // namespace
 
-Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
-                                              const std::string& secret, const Context& context,
-                                              const std::vector<model::AllocationUpdate>& running,
-                                              std::vector<model::Orphan> orphans) {
+Decision<RegisteredNode> decide(const Tables& tables, const RegisterNode& request, const Context& context) {
+  const auto& registering = request.node;
+  const auto& secret = request.secret;
+  const auto& running = request.running;
+  auto orphans = request.orphans;
   if (!is_uuid(registering.id))
     throw Error(Code::invalid, "a node must register with a UUID")
         .because(fmt::format("its id is '{}'", registering.id));
@@ -237,17 +238,16 @@ model::Node silent_node(const model::Node& current, model::NodeStatus status, co
 
 }  // namespace
 
-Decision<std::vector<std::string>> decide_nodes_down(const Tables& tables, const std::vector<std::string>& node_ids,
-                                                     const std::string& reason, const Context& context) {
+Decision<std::vector<std::string>> decide(const Tables& tables, const MarkNodesDown& request, const Context& context) {
   Decision<std::vector<std::string>> decision;
   std::vector<std::string> silent;
-  for (const auto& id : node_ids) {
+  for (const auto& id : request.node_ids) {
     const auto current = tables.find_node(id);
-    if (!current || current->silent()) continue;
+    if (!current || current->silent() || (request.is_heard && request.is_heard(id))) continue;
     const bool waits = may_run_on(tables, id);
     if (!waits) give_up_stopped(decision.changes, tables, id, context);
     const auto status = waits ? model::NodeStatus::disconnected : model::NodeStatus::down;
-    decision.changes.push_back(tables::PutNode{silent_node(*current, status, reason, context)});
+    decision.changes.push_back(tables::PutNode{silent_node(*current, status, request.reason, context)});
     decision.result.push_back(current->name);
     silent.push_back(id);
   }
@@ -255,8 +255,8 @@ Decision<std::vector<std::string>> decide_nodes_down(const Tables& tables, const
   return decision;
 }
 
-Decision<Nothing> decide_nodes_given_up(const Tables& tables, const std::vector<std::string>& node_ids,
-                                        const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const GiveNodesUp& request, const Context& context) {
+  const auto& node_ids = request.node_ids;
   Decision<Nothing> decision;
   for (const auto& id : node_ids) {
     const auto current = tables.find_node(id);
@@ -273,8 +273,8 @@ void welcome(std::vector<Change>& changes, const Tables& tables, const model::No
   unblock(changes, tables, node, context);
 }
 
-Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& node_id, model::Eligibility eligibility,
-                                     const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const SetEligibility& request, const Context& context) {
+  const auto& [node_id, eligibility] = request;
   const auto current = get_node(tables, node_id);
   Decision<Nothing> decision;
   if (current->eligibility == eligibility) return decision;
@@ -290,7 +290,8 @@ Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& no
   return decision;
 }
 
-Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& node_id, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const PurgeNode& request, const Context& context) {
+  const auto& node_id = request.node_id;
   const auto node = get_node(tables, node_id);
   if (!node->silent()) {
     throw Error(Code::conflict, fmt::format("node '{}' is not down", node->name)).advise("stop its agent first");
@@ -303,9 +304,8 @@ Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& nod
   return decision;
 }
 
-Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::string& node_id,
-                                            const std::vector<model::AllocationUpdate>& updates,
-                                            const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const UpdateAllocations& request, const Context& context) {
+  const auto& [node_id, updates] = request;
   Decision<Nothing> decision;
   const bool freed = detail::enter_reports(decision.changes, tables, node_id, updates, context);
   const auto node = tables.find_node(node_id);
@@ -313,8 +313,8 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
   return decision;
 }
 
-Decision<std::vector<std::string>> decide_evaluate_node(const Tables& tables, const std::string& node_id,
-                                                        const Context& context) {
+Decision<std::vector<std::string>> decide(const Tables& tables, const EvaluateNode& request, const Context& context) {
+  const auto& node_id = request.node_id;
   const auto node = get_node(tables, node_id);
   Decision<std::vector<std::string>> decision;
   evaluate_jobs_of(decision.changes, tables, {node->id}, context);
@@ -324,8 +324,7 @@ Decision<std::vector<std::string>> decide_evaluate_node(const Tables& tables, co
   return decision;
 }
 
-Decision<std::string> decide_stop_allocation(const Tables& tables, const StopAllocation& request,
-                                             const Context& context) {
+Decision<std::string> decide(const Tables& tables, const StopAllocation& request, const Context& context) {
   const auto current = tables.find_allocation(request.id);
   if (!current)
     throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", request.id));

@@ -24,7 +24,8 @@ void check(const NodePool& pool) {
 
 }  // namespace
 
-Decision<Nothing> decide_put_node_pool(const Tables& tables, const NodePool& pool, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const PutNodePool& request, const Context&) {
+  const auto& pool = request.pool;
   check(pool);
   if (built_in(pool.name)) throw Error(Code::invalid, fmt::format("node pool '{}' is built in and stays", pool.name));
   Decision<Nothing> decision;
@@ -36,7 +37,8 @@ Decision<Nothing> decide_put_node_pool(const Tables& tables, const NodePool& poo
   return decision;
 }
 
-Decision<Nothing> decide_delete_node_pool(const Tables& tables, const std::string& name, const Context&) {
+Decision<Nothing> decide(const Tables& tables, const DeleteNodePool& request, const Context&) {
+  const auto& name = request.name;
   if (built_in(name)) throw Error(Code::conflict, fmt::format("node pool '{}' is built in and stays", name));
   if (!tables::find_node_pool(tables, name))
     throw Error(Code::not_found, fmt::format("node pool '{}' not found", name));

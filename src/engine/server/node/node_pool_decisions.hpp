@@ -9,9 +9,15 @@
 namespace underway::server {
 
 /// Throws invalid (the pool itself, or one that is built in).
-Decision<Nothing> decide_put_node_pool(const Tables&, const model::NodePool&, const Context&);
+struct PutNodePool {
+  model::NodePool pool;
+};
+Decision<Nothing> decide(const Tables&, const PutNodePool&, const Context&);
 /// Throws not_found, conflict: it is built in, or jobs or nodes are in it.
-Decision<Nothing> decide_delete_node_pool(const Tables&, const std::string& name, const Context&);
+struct DeleteNodePool {
+  std::string name;
+};
+Decision<Nothing> decide(const Tables&, const DeleteNodePool&, const Context&);
 /// Makes the pool if it is not there. Throws invalid for a name that no pool may have, and for `all`.
 void ensure_node_pool(std::vector<Change>& changes, const Tables&, const std::string& name);
 

@@ -2,14 +2,14 @@
 
 #include <unordered_set>
 
-#include "server/answers.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "server/gate_cache.hpp"
 
 namespace underway::server {
 
-void Orders::add_job(node::AllocationsMessage& message, const model::Allocation& allocation) {
+void Orders::add_job(protocol::AllocationsMessage& message, const model::Allocation& allocation) {
   if (!allocation.job) return;
-  const std::string key = node::job_key(allocation);
+  const std::string key = protocol::job_key(allocation);
   model::Revision& sent = jobs_sent_[key];
   if (sent == allocation.job->create_index) return;
   sent = allocation.job->create_index;
@@ -21,15 +21,15 @@ std::vector<std::string> Orders::rights_in(const tables::Tables& tables, const s
   return model::to_words(row ? model::rights_of(*row, root_by_raw_exec_) : model::HostRights());
 }
 
-std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables, Dependents& dependents) {
-  node::AllocationsMessage message;
+std::optional<protocol::AllocationsMessage> Orders::next(const tables::Tables& tables, Dependents& dependents) {
+  protocol::AllocationsMessage message;
   message.full = std::exchange(first_, false);
   std::unordered_set<std::string> present;
   std::unordered_map<std::string, std::vector<std::string>> rights;
-  Answers answers(tables);
+  GateCache cache(tables);
   for (const auto& allocation : tables.allocations_on_node(node_id_)) {
     present.insert(allocation->id);
-    const Gate gate = gate_of(answers, dependents, *allocation);
+    const Gate gate = gate_of(cache, dependents, *allocation);
     auto [known, first_of_namespace] = rights.try_emplace(allocation->ns);
     if (first_of_namespace) known->second = rights_in(tables, allocation->ns);
     auto [it, fresh] = sent_.try_emplace(allocation->id);
@@ -40,7 +40,7 @@ std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& table
     }
     sent = {allocation->alloc_modify_index, allocation->job_version, gate, known->second};
     add_job(message, *allocation);
-    node::AllocationOrder& order = message.set.emplace_back();
+    protocol::AllocationOrder& order = message.set.emplace_back();
     order = {*allocation, gate.start, gate.pause, gate.waiting_for, known->second, gate.guarded};
     // Its turn to stop has not come: until then it is wanted as ever.
     if (!gate.stop) order.allocation.desired_status = model::DesiredStatus::run;

@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "server/job/dependencies.hpp"
 #include "tables/tables.hpp"
 
@@ -18,7 +18,7 @@ class Orders {
 
   /// What the node does not know yet; nothing when it is up to date. The first message is full. What is returned
   /// counts as sent: begin with fresh Orders when the link breaks.
-  std::optional<node::AllocationsMessage> next(const tables::Tables& tables, Dependents& dependents);
+  std::optional<protocol::AllocationsMessage> next(const tables::Tables& tables, Dependents& dependents);
 
  private:
   struct Sent {
@@ -27,7 +27,7 @@ class Orders {
     Gate gate;
     std::vector<std::string> host_rights;
   };
-  void add_job(node::AllocationsMessage& message, const model::Allocation& allocation);
+  void add_job(protocol::AllocationsMessage& message, const model::Allocation& allocation);
 
   std::vector<std::string> rights_in(const tables::Tables& tables, const std::string& ns) const;
 

@@ -1,7 +1,7 @@
 #include "server/node/orphan_decisions.hpp"
 
 #include "base/error.hpp"
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/node/node_history.hpp"
 #include "tables/orphans.hpp"
@@ -9,23 +9,23 @@
 namespace underway::server {
 
 std::vector<model::Orphan> find_orphans(const Tables& tables, const std::string& node_id,
-                                        const std::vector<node::OrderedAllocation>& ordered,
+                                        const std::vector<protocol::OrderedAllocation>& ordered,
                                         const std::map<std::string, model::Revision>& epochs) {
   std::vector<model::Orphan> out;
-  for (const auto& one : ordered) {
-    const auto known = tables.find_allocation(one.allocation.id);
-    if ((known && known->node_id == node_id) || node::is_in_history(one.origin, epochs)) continue;
-    out.push_back(one.allocation);
+  for (const auto& order : ordered) {
+    const auto known = tables.find_allocation(order.allocation.id);
+    if ((known && known->node_id == node_id) || protocol::is_in_history(order.origin, epochs)) continue;
+    out.push_back(order.allocation);
   }
   return out;
 }
 
-Decision<EnrolledNode> decide_enrol_node(const Tables& tables, const node::RegisterRequest& request,
-                                         const std::string& epoch, const Context& context) {
+Decision<EnrolledNode> decide(const Tables& tables, const EnrolNode& enrolling, const Context& context) {
+  const auto& [request, epoch] = enrolling;
   auto epochs = reached(history_of(tables), request.ordered, tables.revision());
   auto orphans = find_orphans(tables, request.node.id, request.ordered, epochs);
-  auto registered =
-      decide_register_node(tables, request.node, request.secret, context, request.allocations, std::move(orphans));
+  const RegisterNode known{request.node, request.secret, request.allocations, std::move(orphans)};
+  auto registered = decide(tables, known, context);
   begin_epoch(registered.changes, tables, epoch, context);
   return {std::move(registered.changes), {std::move(registered.result), std::move(epochs)}};
 }
@@ -83,9 +83,10 @@ using JobName = std::pair<std::string, std::string>;  ///< namespace, id
 void refuse_half_of_a_job(const Tables& tables, const FoundOrphans& found, const std::set<JobName>& jobs) {
   for (const auto& other : tables::records<model::Orphans>(tables)) {
     if (found.contains(other.node_id)) continue;
-    for (const auto& one : other.allocations) {
-      if (!jobs.contains({one.ns, one.job_id})) continue;
-      throw Error(Code::conflict, fmt::format("job '{}' has orphans on node '{}', too", one.job_id, other.node_name))
+    for (const auto& allocation : other.allocations) {
+      if (!jobs.contains({allocation.ns, allocation.job_id})) continue;
+      throw Error(Code::conflict,
+                  fmt::format("job '{}' has orphans on node '{}', too", allocation.job_id, other.node_name))
           .because("those of a job are kept together: what is not known would be replaced")
           .advise("underway node orphans -keep -all");
     }
@@ -106,7 +107,8 @@ model::Allocation taken_over(const model::Allocation& allocation, const Context&
 
 }  // namespace
 
-Decision<std::int64_t> decide_keep_orphans(const Tables& tables, const FoundOrphans& found, const Context& context) {
+Decision<std::int64_t> decide(const Tables& tables, const KeepOrphans& request, const Context& context) {
+  const auto& found = request.found;
   Decision<std::int64_t> decision;
   // By version: a job is put as its oldest first, and is its newest in the end.
   std::map<std::tuple<std::string, std::string, std::int64_t>, const model::Job*> jobs;
@@ -143,6 +145,15 @@ Decision<std::int64_t> decide_keep_orphans(const Tables& tables, const FoundOrph
     const auto known = tables.find_job(name.first, name.second);
     const model::Job& job = known ? *known : *newest.at(name);
     decision.changes.push_back(tables::PutEvaluation{new_evaluation(job, model::EvalTrigger::node_update, context)});
+  }
+  return decision;
+}
+
+Decision<std::int64_t> decide(const Tables& tables, const StopOrphans& request, const Context&) {
+  Decision<std::int64_t> decision;
+  for (const auto& id : request.node_ids) {
+    if (const auto known = tables::find_record<model::Orphans>(tables, id))
+      decision.result += static_cast<std::int64_t>(known->allocations.size());
   }
   return decision;
 }

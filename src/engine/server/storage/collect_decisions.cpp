@@ -95,7 +95,8 @@ void collect_nodes(Decision<Collected>& decision, const Tables& tables, Duration
 
 }  // namespace
 
-Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, const Context& context) {
+Decision<Collected> decide(const Tables& tables, const Collect& request, const Context& context) {
+  const auto& keep = request.keep;
   Decision<Collected> decision;
   const auto gone = collect_jobs(decision, tables, keep.jobs, context);
   collect_evaluations(decision, tables, gone, keep.evaluations, context);

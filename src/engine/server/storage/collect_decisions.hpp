@@ -19,6 +19,9 @@ struct Collected {
 };
 /// Jobs that are stopped, or batch and finished; evaluations that ended, when all that they placed is over: ended and
 /// stopped, replaced, or its job gone; nodes that are down; tokens that expired.
-Decision<Collected> decide_collect(const Tables&, const Retention&, const Context&);
+struct Collect {
+  Retention keep = {};
+};
+Decision<Collected> decide(const Tables&, const Collect&, const Context&);
 
 }  // namespace underway::server

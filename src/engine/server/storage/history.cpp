@@ -45,12 +45,12 @@ void begin_epoch(std::vector<Change>& changes, const Tables& tables, const std::
 }
 
 std::map<std::string, model::Revision> reached(const History& history,
-                                               const std::vector<node::OrderedAllocation>& ordered,
+                                               const std::vector<protocol::OrderedAllocation>& ordered,
                                                model::Revision revision) {
   std::map<std::string, model::Revision> out;
-  for (const auto& one : ordered) {
-    if (out.contains(one.origin.epoch)) continue;
-    if (const auto* epoch = find_epoch(history, one.origin.epoch))
+  for (const auto& order : ordered) {
+    if (out.contains(order.origin.epoch)) continue;
+    if (const auto* epoch = find_epoch(history, order.origin.epoch))
       out.emplace(epoch->id, epoch->last == 0 ? revision : epoch->last);
   }
   return out;

@@ -1,13 +1,16 @@
 #pragma once
 /// @file
 /// Through which runs of servers a store has been. Each run of a server over a store is an epoch, with a random id, and
-/// the store says how far it has been in each. So two copies of one store part as soon as servers run over them, and
-/// whoever was told something at a revision of an epoch can tell whether a server's store has been there: not if it
-/// was restored from a copy that is older than that, nor if it is another cluster's.
+/// the store says how far it has been in each.
+///
+/// An administrator puts the copy of Monday in the place of a store that went on until Wednesday: the same revisions
+/// are reached again, with other rows. A node that was ordered something on Tuesday names the epoch and the revision of
+/// that order; the server sees that its store has never been there, and what runs goes on as an orphan instead of being
+/// stopped as unknown. The same is true of a server of another cluster.
 
 #include <map>
 
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "server/decision.hpp"
 
 namespace underway::server {
@@ -30,7 +33,7 @@ boost::json::value to_setting(const History&);
 void begin_epoch(std::vector<Change>& changes, const Tables&, const std::string& epoch, const Context&);
 
 /// How far the store, now at `revision`, has been in each epoch that `ordered` names.
-std::map<std::string, model::Revision> reached(const History&, const std::vector<node::OrderedAllocation>& ordered,
+std::map<std::string, model::Revision> reached(const History&, const std::vector<protocol::OrderedAllocation>& ordered,
                                                model::Revision revision);
 
 /// The history of a store in which a snapshot of `revision`, with the history `restored`, takes the place of what there

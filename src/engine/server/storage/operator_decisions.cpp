@@ -5,8 +5,7 @@
 
 namespace underway::server {
 
-Decision<bool> decide_put_scheduler_configuration(const Tables& tables, const PutSchedulerConfiguration& request,
-                                                  const Context&) {
+Decision<bool> decide(const Tables& tables, const PutSchedulerConfiguration& request, const Context&) {
   Decision<bool> decision;
   if (request.cas && *request.cas != tables::scheduler_configuration(tables).modify_index) return decision;
   auto row = request.configuration;
@@ -23,8 +22,7 @@ model::AutopilotConfiguration autopilot_configuration(const Tables& tables) {
       .value_or(model::AutopilotConfiguration{});
 }
 
-Decision<bool> decide_put_autopilot_configuration(const Tables& tables, const PutAutopilotConfiguration& request,
-                                                  const Context&) {
+Decision<bool> decide(const Tables& tables, const PutAutopilotConfiguration& request, const Context&) {
   Decision<bool> decision;
   if (request.cas && *request.cas != autopilot_configuration(tables).modify_index) return decision;
   auto row = request.configuration;
@@ -40,11 +38,11 @@ void refuse_registration(const Tables& tables, bool is_management) {
       .advise("an operator sets it: underway operator scheduler set-config -reject-job-registration=false");
 }
 
-Beside unless_registration_is_disabled(bool is_management, Beside beside) {
-  return [is_management, beside = std::move(beside)](const Tables& tables, const Context& context,
-                                                     std::vector<Change>& changes) {
+CommitHook unless_registration_is_disabled(bool is_management, CommitHook hook) {
+  return [is_management, hook = std::move(hook)](const Tables& tables, const Context& context,
+                                                 std::vector<Change>& changes) {
     refuse_registration(tables, is_management);
-    if (beside) beside(tables, context, changes);
+    if (hook) hook(tables, context, changes);
   };
 }
 

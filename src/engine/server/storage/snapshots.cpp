@@ -85,9 +85,9 @@ History check_state(const std::string& state_file, Living& living) {
     if (more && rows.size() < kRowsAtOnce) continue;
     try {
       tables::check_rows(rows);
-      for (const auto& one : rows) {
-        if (one.key == history_key) history = parse_history(json::parse(one.value));
-        living.erase(one.key);
+      for (const auto& put : rows) {
+        if (put.key == history_key) history = parse_history(json::parse(put.value));
+        living.erase(put.key);
       }
     } catch (const Error& error) {
       throw Error(Code::unsupported, "this version cannot read the snapshot").because(error.one_line());
@@ -118,6 +118,17 @@ model::Revision replace_state(store::Store& store, const std::string& state_file
   });
 }
 
+/// The id of this state, by which a restoration knows it: made when a snapshot first needs it, and kept for ever.
+struct NameCluster {};
+Decision<std::string> decide(const Tables& tables, const NameCluster&, const Context& context) {
+  Decision<std::string> decision;
+  decision.result = cluster_id_of(tables);
+  if (!decision.result.empty()) return decision;
+  decision.result = context.ids.uuid();
+  decision.changes.push_back(tables::PutSetting{kClusterSetting, boost::json::string(decision.result)});
+  return decision;
+}
+
 }  // namespace
 
 SnapshotPlace::SnapshotPlace(std::string directory) : directory_(std::move(directory)) {
@@ -145,22 +156,9 @@ std::shared_ptr<SnapshotFile> Server::new_snapshot_file() {
   return std::make_shared<SnapshotFile>(snapshots_, "incoming");
 }
 
-/// Made when a snapshot first needs it, and kept for ever.
-async::awaitable<std::string> Server::cluster_id() {
-  auto decide = [](const Tables& tables, const Context& context) {
-    Decision<std::string> decision;
-    decision.result = cluster_id_of(tables);
-    if (!decision.result.empty()) return decision;
-    decision.result = context.ids.uuid();
-    decision.changes.push_back(tables::PutSetting{kClusterSetting, boost::json::string(decision.result)});
-    return decision;
-  };
-  co_return co_await writer_.submit(std::move(decide));
-}
-
 async::awaitable<std::shared_ptr<const SavedSnapshot>> Server::save_snapshot() {
   snapshot::Metadata metadata;
-  metadata.cluster_id = co_await cluster_id();
+  metadata.cluster_id = co_await apply(NameCluster{});
   metadata.program = std::string(version());
   metadata.region = options_.region;
   metadata.time = unix_nanos(clock_.now());

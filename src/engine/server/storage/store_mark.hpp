@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// A store that was lost must not be taken for one that is yet to be made: the server would know nothing of its cluster
-/// and begin another one. So the data directory has a mark that a store once was there, with the ids of the clusters
-/// whose state it held, and a store without its mark, or a mark without its store, is looked at before anything starts.
+/// A server that is started while the file of its store is gone (deleted, or on a disk that is not mounted) would make
+/// an empty one, and begin another cluster. So the data directory has a mark that a store once was there, with the ids
+/// of the clusters whose state it held, and a store without its mark, or a mark without its store, is looked at before
+/// anything starts.
 
 #include <string>
 #include <vector>

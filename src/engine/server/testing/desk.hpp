@@ -9,6 +9,7 @@
 #include "scheduler/schedule.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/node/node_decisions.hpp"
+#include "server/testing/asked.hpp"
 #include "store/memory_store.hpp"
 
 namespace underway::server::testing {
@@ -76,26 +77,22 @@ class Desk {
 
   Context context() { return {clock.now(), ids, store.revision() + 1, true}; }
 
-  /// Runs `decide(const Tables&, const Context&)`, makes its changes durable and schedules what is due.
-  template <class Decide>
-  auto run(Decide decide) {
-    auto decision = decide(std::as_const(tables), context());
+  /// Decides about a request, or as a function says (testing/asked.hpp), makes what is changed durable and schedules
+  /// what is due.
+  template <class What>
+  auto run(What what) {
+    const auto request = asked(std::move(what));
+    auto decision = decide(std::as_const(tables), request, context());
     commit(std::move(decision.changes));
     schedule();
     return std::move(decision.result);
   }
-  Registered register_job(model::Job job) {
-    return run([&](const Tables& t, const Context& c) { return decide_register(t, {std::move(job), {}, {}}, c); });
-  }
-  void join(model::Node node, const std::string& secret = "secret") {
-    run([&](const Tables& t, const Context& c) { return decide_register_node(t, node, secret, c); });
-  }
+  Registered register_job(model::Job job) { return run(RegisterJob{std::move(job), {}, {}}); }
+  void join(model::Node node, const std::string& secret = "secret") { run(RegisterNode{node, secret}); }
   void update(const std::string& node_id, std::vector<model::AllocationUpdate> updates) {
-    run([&](const Tables& t, const Context& c) { return decide_allocation_updates(t, node_id, updates, c); });
+    run(UpdateAllocations{node_id, updates});
   }
-  void down(const std::vector<std::string>& node_ids) {
-    run([&](const Tables& t, const Context& c) { return decide_nodes_down(t, node_ids, "gone", c); });
-  }
+  void down(const std::vector<std::string>& node_ids) { run(MarkNodesDown{node_ids, "gone"}); }
 
   void commit(std::vector<Change> changes) {
     store::Transaction transaction;

@@ -4,7 +4,7 @@
 /// everything above the server.
 
 #include "link/testing/socket_pair.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "server/server.hpp"
 
 #include "base/json.hpp"
@@ -38,7 +38,7 @@ class FakeNode {
     const auto [mine, theirs] = link::FakeSocket::pair();
     link::Handlers handlers;
     handlers.notify = [this](std::string method, boost::json::value body) {
-      if (method == "allocations") obey(json::decode<node::AllocationsMessage>(body));
+      if (method == "allocations") obey(json::decode<protocol::AllocationsMessage>(body));
     };
     handlers.call = [this](std::string method, boost::json::value body) { return answer(method, std::move(body)); };
     handlers.stream = [this](std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) {
@@ -52,9 +52,9 @@ class FakeNode {
   }
   /// The call that a node makes first, and again when its fingerprints have changed.
   async::awaitable<void> register_again() {
-    const node::RegisterRequest own{node_, secret_, running, ordered};
+    const protocol::RegisterRequest own{node_, secret_, running, ordered};
     const auto request = json::to_value(own, json::Encoding::compact);
-    registered = json::decode<node::RegisterReply>(co_await connection->call("register", request));
+    registered = json::decode<protocol::RegisterReply>(co_await connection->call("register", request));
   }
   /// The link breaks as a pulled cable would break it.
   void cut() { connection->abort(); }
@@ -64,7 +64,7 @@ class FakeNode {
   }
 
   async::awaitable<void> tell(std::vector<model::AllocationUpdate> updates) {
-    const auto request = json::to_value(node::UpdateRequest{std::move(updates)}, json::Encoding::compact);
+    const auto request = json::to_value(protocol::UpdateRequest{std::move(updates)}, json::Encoding::compact);
     co_await connection->call("update", request);
   }
 
@@ -74,12 +74,12 @@ class FakeNode {
   bool obedient = true;  ///< reports that it runs what shall start and ended what shall stop
   bool silent = false;   ///< sends no heartbeats
   std::shared_ptr<link::Connection> connection;
-  node::RegisterReply registered;
-  std::vector<model::AllocationUpdate> running;         ///< told when it registers
-  std::vector<node::OrderedAllocation> ordered;         ///< likewise
-  std::vector<node::AllocationsMessage> received;       ///< since the beginning
-  std::map<std::string, node::AllocationOrder> orders;  ///< as they stand, by allocation
-  std::map<std::string, model::Job> jobs;               ///< by job_key
+  protocol::RegisterReply registered;
+  std::vector<model::AllocationUpdate> running;             ///< told when it registers
+  std::vector<protocol::OrderedAllocation> ordered;         ///< likewise
+  std::vector<protocol::AllocationsMessage> received;       ///< since the beginning
+  std::map<std::string, protocol::AllocationOrder> orders;  ///< as they stand, by allocation
+  std::map<std::string, model::Job> jobs;                   ///< by job_key
   /// Answers of calls, by method; without one it echoes.
   std::map<std::string, std::function<boost::json::value(const boost::json::value&)>> answers;
   /// Serve streams, by method.
@@ -109,7 +109,7 @@ class FakeNode {
     co_await it->second(std::move(header), std::move(stream));
   }
 
-  void obey(node::AllocationsMessage message) {
+  void obey(protocol::AllocationsMessage message) {
     if (message.full) orders.clear();
     for (const auto& [key, job] : message.jobs) jobs[key] = job;
     for (const auto& id : message.remove) orders.erase(id);
@@ -121,7 +121,7 @@ class FakeNode {
     received.push_back(std::move(message));
     if (!updates.empty() && obedient) tasks_.spawn("report", tell(std::move(updates)));
   }
-  static std::optional<model::AllocationUpdate> reaction(const node::AllocationOrder& order) {
+  static std::optional<model::AllocationUpdate> reaction(const protocol::AllocationOrder& order) {
     const auto& allocation = order.allocation;
     if (allocation.client_terminal()) return std::nullopt;
     model::AllocationUpdate update;

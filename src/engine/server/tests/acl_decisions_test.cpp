@@ -1,5 +1,6 @@
 #include "server/access/acl_decisions.hpp"
 
+#include "server/access/checked_policy.hpp"
 #include "server/storage/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
@@ -23,19 +24,14 @@ class AclDecisionsTest : public ::testing::Test {
     return Error(Code::internal, "nothing was refused");
   }
   AclToken bootstrap(std::optional<model::Revision> reset = {}) {
-    return desk.run(
-        [&](const Tables& t, const Context& c) { return decide_bootstrap(t, {{.secret_hash = "hash"}, reset}, c); });
+    return desk.run(BootstrapAcl{{.secret_hash = "hash"}, reset});
   }
   void put_policy(const std::string& name, const std::string& rules = "node { policy = \"read\" }") {
     const AclPolicy policy{name, "", rules, std::nullopt, 0, 0};
-    desk.run([&](const Tables& t, const Context& c) { return decide_put_policy(t, policy, c); });
+    desk.run(PutPolicy{CheckedPolicy(policy)});
   }
-  AclToken put_token(const AclToken& token) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_put_token(t, {token, {}}, c); });
-  }
-  AclRole put_role(const AclRole& role) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_put_role(t, role, c); });
-  }
+  AclToken put_token(const AclToken& token) { return desk.run(PutToken{token, {}}); }
+  AclRole put_role(const AclRole& role) { return desk.run(PutRole{role}); }
   static AclToken client_token() {
     AclToken token;
     token.secret_hash = "h";
@@ -78,9 +74,7 @@ TEST_F(AclDecisionsTest, APolicyThatCannotBeReadIsRefusedWithItsErrors) {
 
 TEST_F(AclDecisionsTest, PoliciesAreDeletedAllOrNone) {
   put_policy("a");
-  const auto remove = [&](std::vector<std::string> names) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_delete_policies(t, names, c); });
-  };
+  const auto remove = [&](std::vector<std::string> names) { desk.run(DeletePolicies{names}); };
   EXPECT_EQ(refusal([&] { remove({"a", "b"}); }).code(), Code::not_found);
   EXPECT_TRUE(desk.tables.find<AclPolicy>("a"));
   remove({"a"});
@@ -119,9 +113,7 @@ TEST_F(AclDecisionsTest, ATokenExpiresAndIsForgottenLater) {
   token.expiration_ttl = 10min;
   const auto made = put_token(token);
   EXPECT_EQ(from_unix_nanos(made.expiration_time), desk.clock.now() + 10min);
-  const auto collect = [&] {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_collect(t, {}, c); }).tokens;
-  };
+  const auto collect = [&] { return desk.run(Collect{{}}).tokens; };
   desk.clock.advance(30min);
   EXPECT_EQ(collect(), 0);
   desk.clock.advance(1h);

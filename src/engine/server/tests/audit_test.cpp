@@ -45,7 +45,7 @@ class AuditTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
   AuditLog& log() {
-    if (!log_) log_.emplace(loop_.executor(), pool_, options_);
+    if (!log_) log_.emplace(loop_.executor(), pool_, clock_, options_);
     return *log_;
   }
   void write(const AuditRecord& what) { loop_.run_until_done(log().write(log().reserve(), what)); }
@@ -61,6 +61,7 @@ class AuditTest : public ::testing::Test {
 
   async::Loop loop_;
   async::Pool pool_{2};
+  SystemClock clock_;
   std::string directory_;
   AuditOptions options_;
   std::optional<AuditLog> log_;

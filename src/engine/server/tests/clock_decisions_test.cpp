@@ -26,7 +26,7 @@ class ClockSet : public ::testing::TestWithParam<Duration> {
  protected:
   void set_clock() {
     desk.clock.advance(GetParam());
-    desk.run([&](const Tables& tables, const Context&) { return decide_clock_set(tables, GetParam()); });
+    desk.run(FollowClock{GetParam()});
   }
   Desk desk;
 };
@@ -63,7 +63,7 @@ TEST_P(ClockSet, ADrainHasTheTimeThatItWasGiven) {
   drain.node_id = uuid(1);
   drain.drain.emplace().deadline = hours(1);
   desk.register_job(make_job("web"));
-  desk.run([&](const Tables& tables, const Context& context) { return decide_drain(tables, drain, context); });
+  desk.run(drain);
   const auto before = desk.tables.find_node(uuid(1))->drain->force_deadline;
   ASSERT_GT(before, 0);
   set_clock();

@@ -8,13 +8,9 @@ namespace {
 using model::ClientStatus;
 using model::JobType;
 
-Collected collect(Desk& desk, Retention keep = {}) {
-  return desk.run([&](const Tables& t, const Context& c) { return decide_collect(t, keep, c); });
-}
+Collected collect(Desk& desk, Retention keep = {}) { return desk.run(Collect{keep}); }
 
-void stop(Desk& desk, const std::string& job) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", job, false}, c); });
-}
+void stop(Desk& desk, const std::string& job) { desk.run(DeregisterJob{"default", job, false}); }
 
 TEST(Collect, LeavesAloneWhatRunsOrHasJustEnded) {
   Desk desk;

@@ -9,20 +9,20 @@
 namespace underway::server::testing {
 namespace {
 
-using node::DataKind;
-using node::DataNeed;
+using protocol::DataKind;
+using protocol::DataNeed;
 
 /// A server whose node runs job "web".
 struct FeedDesk {
   FeedDesk() : server(loop.executor(), store, clock, ids, {.root_by_raw_exec = true}) {
-    decide([](const Tables& t, const Context& c) { return decide_register_node(t, make_node(1), "secret", c); });
-    decide([](const Tables& t, const Context& c) { return decide_register(t, {make_job("web"), {}, {}}, c); });
+    apply(RegisterNode{make_node(1), "secret"});
+    apply(RegisterJob{make_job("web"), {}, {}});
   }
   ~FeedDesk() { loop.run_until_done(server.stop()); }
 
-  template <class Decide>
-  void decide(Decide decide) {
-    loop.run_until_done(server.writer().submit(std::move(decide)));
+  template <Request R>
+  void apply(R request) {
+    loop.run_until_done(server.apply(std::move(request)));
   }
   void put(const std::string& path, const std::string& value) {
     loop.run_until_done(variables.put({"default", path, {}, {}}, {{"k", value}}));
@@ -112,11 +112,7 @@ TEST(DataFeed, TellsWhatAPolicyOfTheJobAllowsAsLongAsItDoes) {
   feed.watch({desk.need("shared/ca")});
   EXPECT_FALSE(feed.next(desk.tables)->values.at(0).variable);
   const auto change = [&](tables::Change wanted) {
-    desk.decide([wanted](const Tables&, const Context&) {
-      Decision<Nothing> decision;
-      decision.changes.push_back(wanted);
-      return decision;
-    });
+    desk.apply(PutChanges{{std::move(wanted)}});
     EXPECT_TRUE(feed.outdated(desk.tables));
     return feed.next(desk.tables);
   };
@@ -152,12 +148,12 @@ TEST(DataFeed, TellsUnhealthyInstancesOnlyWhereTheyAreAskedFor) {
   auto& service = job.groups[0].services.emplace_back();
   service.name = "api";
   service.meta = {{"version", "2"}};
-  desk.decide([&](const Tables& t, const Context& c) { return decide_register(t, {job, {}, {}}, c); });
+  desk.apply(RegisterJob{job, {}, {}});
   model::AllocationUpdate running;
   running.id = desk.tables.allocations_of_job("default", "api").front()->id;
   running.client_status = model::ClientStatus::running;
   running.health.ready = false;
-  desk.decide([&](const Tables& t, const Context& c) { return decide_allocation_updates(t, uuid(1), {running}, c); });
+  desk.apply(UpdateAllocations{uuid(1), {running}});
   DataFeed feed(uuid(1), desk.variables);
   feed.watch({desk.need("api", DataKind::service), desk.need("api|any", DataKind::service)});
   const auto message = feed.next(desk.tables);

@@ -1,7 +1,7 @@
 #include "server/job/dependencies.hpp"
 
-#include "server/storage/operator_decisions.hpp"
 #include "server/node/orders.hpp"
+#include "server/storage/operator_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {
@@ -95,9 +95,9 @@ TEST(Gate, ADependencyThatIsRemovedIsNamed) {
   desk.join(make_node(1));
   desk.register_job(make_job("munge"));
   desk.register_job(depending_on(make_job("slurmctld"), "munge"));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
+  desk.run(DeregisterJob{"default", "munge", false});
   EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge', which is stopped");
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", true}, c); });
+  desk.run(DeregisterJob{"default", "munge", true});
   EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge', which is not registered");
 }
 
@@ -113,9 +113,7 @@ TEST(Gate, WhatIsStoppedTogetherStopsInReverseOrder) {
   }
   const auto munge = desk.live("munge");
   const auto slurmd = desk.live("slurmd");
-  const auto stop = [&](const char* job) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", job, false}, c); });
-  };
+  const auto stop = [&](const char* job) { desk.run(DeregisterJob{"default", job, false}); };
   const auto gate = [&](const tables::Row<model::Allocation>& row) {
     return gate_of(desk.tables, dependents, *desk.tables.find_allocation(row->id));
   };
@@ -151,8 +149,7 @@ TEST(Gate, WhatPushedAnotherAsideWaitsUntilThatHasEnded) {
   desk.join(make_node(1));
   model::SchedulerConfiguration configuration;
   configuration.preemption.service = true;
-  desk.run(
-      [&](const Tables& t, const Context& c) { return decide_put_scheduler_configuration(t, {configuration, {}}, c); });
+  desk.run(PutSchedulerConfiguration{configuration, {}});
   const auto sized = [](const std::string& id, std::int64_t priority) {
     model::Job job = make_job(id);
     job.priority = priority;
@@ -181,7 +178,7 @@ TEST(Gate, APortIsNotUsedBeforeWhoHadItHasStopped) {
   desk.register_job(listening("old"));
   const auto old = desk.only("old")->id;
   desk.update(uuid(1), {report(old, ClientStatus::running, true)});
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old", false}, c); });
+  desk.run(DeregisterJob{"default", "old", false});
   desk.register_job(listening("new"));
   desk.register_job(make_job("other"));
   EXPECT_EQ(waits(desk, *desk.only("new")), "allocation " + old.substr(0, 8) + " to stop");
@@ -195,8 +192,7 @@ TEST(Gate, NobodyIsPushedAsideOnWhomAnotherDepends) {
   desk.join(make_node(1));
   model::SchedulerConfiguration configuration;
   configuration.preemption.service = true;
-  desk.run(
-      [&](const Tables& t, const Context& c) { return decide_put_scheduler_configuration(t, {configuration, {}}, c); });
+  desk.run(PutSchedulerConfiguration{configuration, {}});
   const auto sized = [](const std::string& id, std::int64_t priority, std::int64_t cpu) {
     model::Job job = make_job(id);
     job.priority = priority;
@@ -238,8 +234,8 @@ TEST(Gate, WhatNeverRanIsNotBegunWhileItsDependentsStop) {
   desk.register_job(make_job("munge"));
   desk.register_job(depending_on(make_job("slurmctld"), "munge"));
   const std::string munge = desk.only("munge")->id;
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "slurmctld", false}, c); });
+  desk.run(DeregisterJob{"default", "munge", false});
+  desk.run(DeregisterJob{"default", "slurmctld", false});
   Dependents dependents;
   const Gate gate = gate_of(desk.tables, dependents, *desk.tables.find_allocation(munge));
   EXPECT_FALSE(gate.stop);
@@ -302,7 +298,7 @@ TEST(Dependents, TheEndOfOneReleasesWhatItDependedOn) {
   desk.register_job(depending_on(make_job("slurmctld"), "munge"));
   desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running, true)});
   EXPECT_TRUE(told(desk, dependents, {"default", "slurmctld", uuid(7), true}).empty()) << "munge is not to stop";
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
+  desk.run(DeregisterJob{"default", "munge", false});
   EXPECT_EQ(told(desk, dependents, {"default", "slurmctld", uuid(7), true}), std::set<std::string>{uuid(1)});
 }
 

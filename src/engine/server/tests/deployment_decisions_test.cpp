@@ -65,7 +65,7 @@ class Rollouts : public ::testing::Test {
   }
   void pass(Duration time) {
     desk.clock.advance(time);
-    desk.run([](const Tables& t, const Context& c) { return decide_deployment_deadlines(t, c); });
+    desk.run(EnforceDeploymentDeadlines{});
   }
   tables::Row<model::Allocation> running_in(const std::string& version) {
     for (const auto& row : desk.live("web")) {
@@ -78,7 +78,7 @@ class Rollouts : public ::testing::Test {
     auto update = report(row.id, ClientStatus::running, healthy);
     update.health.healthy = healthy;
     const auto node = desk.tables.find_node(row.node_id);
-    desk.run([&](const Tables& t, const Context& c) { return decide_register_node(t, *node, "secret", c, {update}); });
+    desk.run(RegisterNode{*node, "secret", {update}});
   }
   void cannot_start(const model::Allocation& row) {
     auto update = report(row.id, ClientStatus::failed);
@@ -97,9 +97,7 @@ class Rollouts : public ::testing::Test {
       return decision;
     });
   }
-  DeploymentUpdated promote(const Ids& groups = {}) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_promote(t, newest()->id, groups, c); });
-  }
+  DeploymentUpdated promote(const Ids& groups = {}) { return desk.run(PromoteDeployment{newest()->id, groups}); }
 
   Desk desk;
 };
@@ -222,9 +220,7 @@ TEST_F(Rollouts, ANewerVersionEndsTheOneThatGoesOn) {
 TEST_F(Rollouts, ArePausedAndResumed) {
   stand(3, "a");
   desk.register_job(make_rolling(3, "b"));
-  const auto pause = [&](bool on) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_pause(t, newest()->id, on, c); });
-  };
+  const auto pause = [&](bool on) { desk.run(PauseDeployment{newest()->id, on}); };
   pause(true);
   EXPECT_EQ(newest()->status, DeploymentStatus::paused);
   work();
@@ -240,9 +236,7 @@ TEST_F(Rollouts, WhatCameToPassWhilePausedCountsWhenItIsResumed) {
   auto job = make_rolling(3, "b");
   job.update->progress_deadline = Duration{0};
   desk.register_job(job);
-  const auto pause = [&](bool on) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_pause(t, newest()->id, on, c); });
-  };
+  const auto pause = [&](bool on) { desk.run(PauseDeployment{newest()->id, on}); };
   pause(true);
   for (const auto& row : desk.live("web")) {
     if (row->deployment_id == newest()->id) tell(*row, ClientStatus::running, false);
@@ -260,9 +254,7 @@ TEST_F(Rollouts, ThatReachNoNodeProveNothing) {
   work();
   ASSERT_TRUE(desk.tables.find_job("default", "web")->stable);
   for (int i = 1; i <= 4; ++i) {
-    desk.run([i](const Tables& t, const Context& c) {
-      return decide_eligibility(t, uuid(i), model::Eligibility::ineligible, c);
-    });
+    desk.run(SetEligibility{uuid(i), model::Eligibility::ineligible});
   }
   job.groups[0].tasks[0].env["VERSION"] = "b";
   desk.register_job(job);
@@ -292,7 +284,7 @@ TEST_F(Rollouts, WhoDiesAfterItWasFoundWellIsABadOneToo) {
 TEST_F(Rollouts, WhatIsLostInAFailedOneComesBackAsItWas) {
   stand(3, "a");
   desk.register_job(make_rolling(3, "bad"));
-  desk.run([&](const Tables& t, const Context& c) { return decide_fail(t, newest()->id, c); });
+  desk.run(FailDeployment{newest()->id});
   EXPECT_EQ(newest()->status_description, "Deployment marked as failed");
   std::string node;
   for (const auto& row : desk.live("web")) {
@@ -338,7 +330,7 @@ TEST_F(Rollouts, NobodyWasLateWhileNoServerWasThere) {
   stand(3, "a");
   desk.register_job(make_rolling(3, "b"));
   desk.clock.advance(1h);
-  desk.run([](const Tables& t, const Context& c) { return decide_deadlines_anew(t, c); });
+  desk.run(RenewDeploymentDeadlines{});
   pass(1min);
   EXPECT_EQ(newest()->status, DeploymentStatus::running);
   present(*running_in("b"), true);
@@ -394,8 +386,7 @@ TEST_F(Rollouts, AJobGoesBackToAVersionOnRequest) {
   stand(1, "a");
   stand(1, "b");
   const auto revert = [&](std::int64_t version, std::optional<std::int64_t> prior) {
-    return desk.run(
-        [&](const Tables& t, const Context& c) { return decide_revert(t, {"default", "web", version, prior}, c); });
+    return desk.run(RevertJob{"default", "web", version, prior});
   };
   EXPECT_THROW(revert(1, {}), Error);
   EXPECT_THROW(revert(7, {}), Error);
@@ -409,7 +400,7 @@ TEST_F(Rollouts, AreForgottenWhenTheyAreLongOverButForTheNewest) {
   stand(1, "a");
   stand(1, "b");
   desk.clock.advance(std::chrono::hours(2));
-  desk.run([](const Tables& t, const Context& c) { return decide_collect(t, Retention{}, c); });
+  desk.run(Collect{Retention{}});
   EXPECT_EQ(desk.tables.rows<Deployment>().size(), 1u);
   EXPECT_EQ(newest()->job_version, 1);
 }

@@ -23,7 +23,7 @@ class DisksTest : public ::testing::Test {
       loop.run_until_done(node->join());
       node->streams["disk.read"] = [](boost::json::value header,
                                       std::shared_ptr<link::Stream> stream) -> awaitable<void> {
-        std::string bytes = "disk of " + json::decode<node::FileRequest>(header).alloc;
+        std::string bytes = "disk of " + json::decode<protocol::FileRequest>(header).alloc;
         co_await stream->write(std::move(bytes));
         stream->end();
       };
@@ -50,20 +50,19 @@ class DisksTest : public ::testing::Test {
     model::Job job = make_job("db");
     job.groups[0].ephemeral_disk.migrate = migrate;
     RegisterJob request{std::move(job), {}, {}};
-    loop.run_until_done(server->register_job(std::move(request)));
+    loop.run_until_done(server->apply(std::move(request)));
     first = running();
     DrainNode drain;
     drain.node_id = first->node_id;
     drain.drain.emplace().deadline = Duration{-1};  // all at once
-    auto begin = [drain](const Tables& t, const Context& c) { return decide_drain(t, drain, c); };
-    loop.run_until_done(server->writer().submit(begin));
+    loop.run_until_done(server->apply(drain));
     run_until(loop, [&] { return live() && live()->id != first->id; });
     second = running();
     ASSERT_NE(second->node_id, first->node_id);
     ASSERT_EQ(second->previous_allocation, first->id);
   }
   static awaitable<std::string> read(FakeNode& node, std::string allocation) {
-    boost::json::value header = json::to_value(node::FileRequest{.alloc = allocation, .path = "/"});
+    boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = "/"});
     const auto stream = co_await node.connection->open("disk.read", std::move(header));
     std::string text;
     while (auto chunk = co_await stream->read()) text += chunk->bytes;

@@ -31,14 +31,12 @@ DrainNode end(int node, bool eligible = true) {
   return drain;
 }
 
-void ask(Desk& desk, const DrainNode& drain) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_drain(t, drain, c); });
-}
+void ask(Desk& desk, const DrainNode& drain) { desk.run(drain); }
 
 /// One step of the drains; whether it changed anything.
 bool step(Desk& desk) {
   const auto before = desk.store.revision();
-  desk.run([](const Tables& t, const Context& c) { return decide_drains(t, c); });
+  desk.run(AdvanceDrains{});
   return desk.store.revision() != before;
 }
 
@@ -98,8 +96,8 @@ TEST(Drain, IsWrittenDownAndKeepsNewAllocationsAway) {
   ask(desk, request(1, hours(2)));
   EXPECT_EQ(node(desk, 1)->drain->started_at, now) << "it is the same drain";
   EXPECT_EQ(node(desk, 1)->drain->force_deadline, now + Duration(minutes(130)).count());
-  EXPECT_THROW(decide_drain(desk.tables, request(9, hours(1)), desk.context()), Error);
-  EXPECT_THROW(decide_eligibility(desk.tables, uuid(1), Eligibility::eligible, desk.context()), Error);
+  EXPECT_THROW(decide(desk.tables, request(9, hours(1)), desk.context()), Error);
+  EXPECT_THROW(decide(desk.tables, SetEligibility{uuid(1), Eligibility::eligible}, desk.context()), Error);
 }
 
 TEST(Drain, MovesAServiceWithoutEverHavingTooFewOfIt) {
@@ -277,7 +275,7 @@ TEST(Drain, SurvivesTheServerAndTheAgent) {
   EXPECT_EQ(node(desk, 1)->last_drain->status, DrainStatus::draining);
   tables::Tables reloaded;
   reloaded.load(desk.store);
-  const auto decision = decide_drains(reloaded, desk.context());
+  const auto decision = decide(reloaded, AdvanceDrains{}, desk.context());
   EXPECT_FALSE(decision.changes.empty()) << "the next server goes on where this one was";
 }
 
@@ -292,7 +290,7 @@ TEST(Drain, OfANodeThatFallsSilentIsDoneWhenNothingThereIsCountedWith) {
   desk.clock.advance(hours(1));
   desk.schedule();
   step(desk);
-  desk.run([](const Tables& t, const Context& c) { return decide_nodes_given_up(t, {uuid(1)}, c); });
+  desk.run(GiveNodesUp{{uuid(1)}});
   step(desk);
   EXPECT_EQ(node(desk, 1)->status, NodeStatus::down);
   EXPECT_FALSE(node(desk, 1)->drain);

@@ -9,7 +9,7 @@ namespace {
 
 Code evaluation_refusal(Desk& desk, const std::vector<std::string>& ids) {
   try {
-    decide_delete_evaluations(desk.tables, ids);
+    decide(desk.tables, DeleteEvaluations{ids}, desk.context());
   } catch (const Error& error) {
     return error.code();
   }
@@ -31,7 +31,7 @@ TEST(DeleteEvaluations, ForgetsThoseThatWaitAndSparesThoseBehindWhatRuns) {
   EXPECT_EQ(evaluation_refusal(desk, {behind}), Code::conflict);
   EXPECT_EQ(evaluation_refusal(desk, {blocked, "nobody"}), Code::not_found);
   EXPECT_EQ(evaluation_refusal(desk, std::vector<std::string>(kMostDeletedEvaluations + 1, blocked)), Code::invalid);
-  const auto decision = decide_delete_evaluations(desk.tables, {blocked, blocked});
+  const auto decision = decide(desk.tables, DeleteEvaluations{{blocked, blocked}}, desk.context());
   EXPECT_EQ(decision.result, 1u);
   EXPECT_EQ(decision.changes.size(), 1u);
 }

@@ -53,9 +53,7 @@ TEST(Events, TellWhatHappensInNomadsWords) {
   EXPECT_EQ(key_of(ran.front()), id);
   EXPECT_EQ(filter_keys_of(ran.front()).front(), "web");
   EXPECT_EQ(namespace_of(ran.front()), "default");
-  const auto stopped = told.after([&] {
-    told.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", true}, c); });
-  });
+  const auto stopped = told.after([&] { told.run(DeregisterJob{"default", "web", true}); });
   EXPECT_TRUE(has(Told::words(stopped), "Job JobDeregistered"));
   EXPECT_TRUE(has(Told::words(stopped), "Allocation PlanResult"));
   const auto down = told.after([&] { told.down({uuid(1)}); });
@@ -64,11 +62,7 @@ TEST(Events, TellWhatHappensInNomadsWords) {
   EXPECT_EQ(node->type, "NodeEvent");
   EXPECT_EQ(namespace_of(*node), "");
   EXPECT_EQ(key_of(*node), uuid(1));
-  const auto eligibility = told.after([&] {
-    told.run([](const Tables& t, const Context& c) {
-      return decide_eligibility(t, uuid(1), model::Eligibility::ineligible, c);
-    });
-  });
+  const auto eligibility = told.after([&] { told.run(SetEligibility{uuid(1), model::Eligibility::ineligible}); });
   EXPECT_EQ(Told::words(eligibility).front(), "Node NodeEligibility");
 }
 

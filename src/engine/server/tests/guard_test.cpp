@@ -42,9 +42,7 @@ class GuardTest : public ::testing::Test {
     job.meta["kept"] = "yes";
     return job;
   }
-  void evaluate() {
-    desk.run([](const Tables& t, const Context& c) { return decide_evaluate(t, {"default", "kept"}, c); });
-  }
+  void evaluate() { desk.run(EvaluateJob{"default", "kept"}); }
   Keeper keeper;
   Desk desk;
   Dependents dependents{&keeper};
@@ -70,7 +68,7 @@ TEST_F(GuardTest, HoldsAnAllocationUntilItMayRunAndMarksItsOrder) {
   ASSERT_EQ(message->set.size(), 1u);
   EXPECT_TRUE(message->set[0].start);
   EXPECT_TRUE(message->set[0].guarded);
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "kept", false}, c); });
+  desk.run(DeregisterJob{"default", "kept", false});
   message = orders.next(desk.tables, dependents);
   ASSERT_TRUE(message);
   EXPECT_TRUE(message->set[0].guarded) << "its end is waited for";
@@ -82,7 +80,7 @@ TEST_F(GuardTest, PlacesNowhereButAtHome) {
     desk.register_job(kept());
     const auto row = desk.only("kept");
     EXPECT_EQ(row->node_id, uuid(node));
-    desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "kept", true}, c); });
+    desk.run(DeregisterJob{"default", "kept", true});
   }
 }
 

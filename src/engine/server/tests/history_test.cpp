@@ -7,10 +7,10 @@ namespace {
 
 using Reached = std::map<std::string, model::Revision>;
 
-node::OrderedAllocation ordered_in(const std::string& epoch, model::Revision revision = 1) {
-  node::OrderedAllocation one;
-  one.origin = {epoch, revision};
-  return one;
+protocol::OrderedAllocation ordered_in(const std::string& epoch, model::Revision revision = 1) {
+  protocol::OrderedAllocation order;
+  order.origin = {epoch, revision};
+  return order;
 }
 
 class HistoryTest : public ::testing::Test {
@@ -23,7 +23,7 @@ class HistoryTest : public ::testing::Test {
     });
   }
   Reached reached_of(const std::vector<std::string>& epochs) {
-    std::vector<node::OrderedAllocation> ordered;
+    std::vector<protocol::OrderedAllocation> ordered;
     for (const auto& epoch : epochs) ordered.push_back(ordered_in(epoch));
     return reached(history_of(desk.tables), ordered, desk.tables.revision());
   }

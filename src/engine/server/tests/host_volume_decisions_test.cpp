@@ -23,13 +23,9 @@ class VolumeDesk : public ::testing::Test {
     for (int i = 1; i <= 2; ++i) desk.join(make_node(i));
   }
   HostVolume ask(HostVolume volume, bool registering = false) {
-    return desk.run([&](const Tables& t, const Context& c) {
-      return decide_put_host_volume(t, {std::move(volume), registering}, c);
-    });
+    return desk.run(PutHostVolume{std::move(volume), registering});
   }
-  void ready(const std::string& id, const std::string& path = "/srv/v") {
-    desk.run([&](const Tables& t, const Context& c) { return decide_host_volume_ready(t, id, path, 5, c); });
-  }
+  void ready(const std::string& id, const std::string& path = "/srv/v") { desk.run(HostVolumeReady{id, path, 5}); }
   HostVolume made(const std::string& name, int node = 0) {
     HostVolume volume = volume_named(name);
     if (node > 0) volume.node_id = uuid(node);
@@ -107,9 +103,7 @@ TEST_F(VolumeDesk, HasANameOfItsOwnOnItsNode) {
 
 TEST_F(VolumeDesk, IsForgottenWhenItCouldNotBeMade) {
   const HostVolume asked = ask(volume_named("data"));
-  const auto failed = [](const std::string& id) {
-    return [id](const Tables& t, const Context& c) { return decide_host_volume_failed(t, id, c); };
-  };
+  const auto failed = [](const std::string& id) { return HostVolumeFailed{id}; };
   desk.run(failed(asked.id));
   EXPECT_FALSE(row(asked.id));
   const HostVolume there = made("data");
@@ -152,7 +146,7 @@ TEST_F(VolumeDesk, InUseIsNotDeletedAndSaysByWhom) {
   const HostVolume there = made("data");
   desk.register_job(mounting("db", "data"));
   const auto id = desk.only("db")->id;
-  const auto remove = [&](const Tables& t, const Context& c) { return decide_delete_host_volume(t, there.id, c); };
+  const DeleteHostVolume remove{there.id};
   try {
     desk.run(remove);
     FAIL() << "it was deleted";
@@ -160,16 +154,16 @@ TEST_F(VolumeDesk, InUseIsNotDeletedAndSaysByWhom) {
     EXPECT_EQ(error.code(), Code::conflict);
     EXPECT_NE(error.one_line().find(id), std::string::npos) << error.one_line();
   }
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {.ns = "default", .id = "db"}, c); });
+  desk.run(DeregisterJob{.ns = "default", .id = "db"});
   EXPECT_THROW(desk.run(remove), Error) << "it was told to stop, and has not ended";
   desk.update(there.node_id, {report(id, model::ClientStatus::complete)});
   desk.run(remove);
   EXPECT_TRUE(row(there.id)->deleting);
   EXPECT_FALSE(desk.tables.find_node(there.node_id)->volumes.contains("data"));
-  desk.run([&](const Tables& t, const Context& c) { return decide_host_volume_stays(t, there.id, c); });
+  desk.run(HostVolumeStays{there.id});
   EXPECT_TRUE(desk.tables.find_node(there.node_id)->volumes.contains("data"));
   desk.run(remove);
-  desk.run([&](const Tables& t, const Context&) { return decide_host_volume_gone(t, there.id); });
+  desk.run(HostVolumeGone{there.id});
   EXPECT_FALSE(row(there.id));
 }
 
@@ -210,7 +204,7 @@ TEST_F(VolumeDesk, BindsAStickyGroupToTheVolumeThatItHadFirst) {
   // It waits for that node rather than going where other data is.
   desk.down({first->node_id});
   EXPECT_TRUE(desk.live("db").empty());
-  desk.run([&](const Tables& t, const Context& c) { return decide_delete_volume_claim(t, claim.id, c); });
+  desk.run(DeleteVolumeClaim{claim.id});
   EXPECT_NE(desk.only("db")->node_id, first->node_id) << "unbound, it may go";
 }
 
@@ -235,7 +229,7 @@ TEST_F(VolumeDesk, TakesItsClaimsWithIt) {
   const HostVolume there = made("data", 1);
   desk.register_job(mounting("db", "data", true));
   ASSERT_EQ(claims().size(), 1u);
-  desk.run([&](const Tables& t, const Context&) { return decide_host_volume_gone(t, there.id); });
+  desk.run(HostVolumeGone{there.id});
   EXPECT_TRUE(claims().empty());
 }
 

@@ -1,7 +1,7 @@
 #include "server/node/host_volumes.hpp"
 
 #include "base/json.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "protocol/volume_messages.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 
@@ -19,12 +19,12 @@ class HostVolumesTest : public ::testing::Test {
     start();
     node = std::make_unique<FakeNode>(loop.executor(), *server, make_node(1));
     node->answers["volume.create"] = [this](const boost::json::value& body) {
-      asked.push_back("create " + json::decode<node::VolumeOrder>(body).name);
+      asked.push_back("create " + json::decode<protocol::VolumeOrder>(body).name);
       if (refuses) throw Error(Code::internal, "no space left");
-      return json::to_value(node::VolumeMade{"/srv/made", 7});
+      return json::to_value(protocol::VolumeMade{"/srv/made", 7});
     };
     node->answers["volume.delete"] = [this](const boost::json::value& body) {
-      asked.push_back("delete " + json::decode<node::VolumeOrder>(body).name);
+      asked.push_back("delete " + json::decode<protocol::VolumeOrder>(body).name);
       if (refuses) throw Error(Code::internal, "it is mounted");
       return boost::json::object{};
     };
@@ -111,9 +111,8 @@ TEST_F(HostVolumesTest, AreMadeByTheNextServerAndOnlyOnce) {
   request.volume.name = "data";
   request.volume.plugin_id = model::kMkdirPlugin;
   request.volume.capabilities = {{model::kFileSystem, model::kWriter}};
-  auto decide = [request](const Tables& t, const Context& c) { return decide_put_host_volume(t, request, c); };
   loop.run_until_done(node->stop());
-  const auto begun = loop.run_until_done(server->writer().submit(std::move(decide)));
+  const auto begun = loop.run_until_done(server->apply(std::move(request)));
   stop();
   start();
   EXPECT_EQ(row(begun.id)->state, HostVolumeState::pending);
@@ -123,8 +122,7 @@ TEST_F(HostVolumesTest, AreMadeByTheNextServerAndOnlyOnce) {
   loop.run_until_done(node->join());
   run_until(loop, [&] { return row(begun.id)->state == HostVolumeState::ready; });
   EXPECT_EQ(asked, Words{"create data"});
-  auto erase = [id = begun.id](const Tables& t, const Context& c) { return decide_delete_host_volume(t, id, c); };
-  loop.run_until_done(server->writer().submit(std::move(erase)));
+  loop.run_until_done(server->apply(DeleteHostVolume{begun.id}));
   run_until(loop, [&] { return !row(begun.id); });
   EXPECT_EQ(asked, (Words{"create data", "delete data"}));
 }
@@ -134,14 +132,14 @@ TEST_F(HostVolumesTest, GoWithTheClaimsOfAJobThatIsForgotten) {
   model::Job job = make_job("db");
   job.groups[0].volumes["v"] = {.name = "v", .source = "data", .sticky = true};
   RegisterJob request{job, {}, {}};
-  loop.run_until_done(server->register_job(std::move(request)));
+  loop.run_until_done(server->apply(std::move(request)));
   const auto claims = [&] { return tables::records<model::HostVolumeClaim>(server->writer().tables()).size(); };
   run_until(loop, [&] { return claims() == 1; });
   DeregisterJob purge;
   purge.ns = "default";
   purge.id = "db";
   purge.purge = true;
-  loop.run_until_done(server->deregister_job(std::move(purge)));
+  loop.run_until_done(server->apply(std::move(purge)));
   EXPECT_EQ(claims(), 0u);
 }
 

@@ -31,7 +31,7 @@ std::vector<T> of_kind(const std::vector<Change>& changes) {
 
 TEST(Register, MakesAJobOfVersionZeroAndAnEvaluation) {
   Desk desk;
-  const auto decision = decide_register(desk.tables, {make_job("web"), {}, {}}, desk.context());
+  const auto decision = decide(desk.tables, RegisterJob{make_job("web"), {}, {}}, desk.context());
   const auto jobs = of_kind<tables::PutJob>(decision.changes);
   const auto evaluations = of_kind<tables::PutEvaluation>(decision.changes);
   ASSERT_EQ(jobs.size(), 1u);
@@ -64,7 +64,7 @@ TEST(Register, OfAChangedSpecificationMakesTheNextVersion) {
 TEST(Register, BringsAStoppedJobBack) {
   Desk desk;
   desk.register_job(make_job("web"));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", false}, c); });
+  desk.run(DeregisterJob{"default", "web", false});
   desk.register_job(make_job("web"));
   const auto job = desk.tables.find_job("default", "web");
   EXPECT_FALSE(job->stop);
@@ -77,7 +77,7 @@ TEST(Register, KeepsAJobThatComesStoppedUntilItComesAgain) {
     return desk.run([&](const Tables& t, const Context& c) {
       RegisterJob request{make_job("web"), {}, {}};
       request.stopped = stopped;
-      return decide_register(t, request, c);
+      return decide(t, request, c);
     });
   };
   const auto web = [&] { return desk.tables.find_job("default", "web"); };
@@ -130,9 +130,7 @@ TEST(Register, RefusesAnotherTypeWhileTheJobStands) {
 TEST(Register, EnforcesTheIndexThatTheCallerHasSeen) {
   Desk desk;
   const auto enforce = [&](model::Revision index) {
-    return desk.run([&](const Tables& t, const Context& c) {
-      return decide_register(t, {make_job("web", index + 1), {}, index}, c);
-    });
+    return desk.run(RegisterJob{make_job("web", index + 1), {}, index});
   };
   EXPECT_EQ(refusal([&] { enforce(5); }).one_line(), "Enforcing job modify index 5: job does not exist");
   const auto first = enforce(0);
@@ -172,7 +170,7 @@ TEST(Register, AllowsADiamondAndWhatIsNotThereYet) {
 TEST(Register, SeesNoCycleThroughAStoppedJobOrAnotherNamespace) {
   Desk desk;
   desk.register_job(depending_on(make_job("a"), "b"));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "a", false}, c); });
+  desk.run(DeregisterJob{"default", "a", false});
   desk.register_job(depending_on(make_job("b"), "a"));
   model::Job elsewhere = depending_on(make_job("x"), "y");
   elsewhere.ns = "other";
@@ -188,7 +186,7 @@ TEST(Deregister, StopsTheJobAndItsAllocations) {
   desk.register_job(make_job("web", 2));
   EXPECT_EQ(desk.live("web").size(), 2u);
   desk.clock.advance(std::chrono::minutes(5));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", false}, c); });
+  desk.run(DeregisterJob{"default", "web", false});
   EXPECT_EQ(desk.live("web").size(), 0u);
   const auto job = desk.tables.find_job("default", "web");
   EXPECT_TRUE(job->stop);
@@ -199,7 +197,7 @@ TEST(Deregister, WithPurgeForgetsTheJobAndStopsItsAllocationsAllTheSame) {
   Desk desk;
   desk.join(make_node(1));
   desk.register_job(make_job("web", 2));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", true}, c); });
+  desk.run(DeregisterJob{"default", "web", true});
   EXPECT_FALSE(desk.tables.find_job("default", "web"));
   EXPECT_EQ(desk.live("web").size(), 0u);
   EXPECT_EQ(desk.tables.allocations_of_job("default", "web").size(), 2u);
@@ -207,11 +205,11 @@ TEST(Deregister, WithPurgeForgetsTheJobAndStopsItsAllocationsAllTheSame) {
 
 TEST(Deregister, ChangesNothingOfAJobThatIsNotThere) {
   Desk desk;
-  const auto decision = decide_deregister(desk.tables, {"default", "web", false}, desk.context());
+  const auto decision = decide(desk.tables, DeregisterJob{"default", "web", false}, desk.context());
   EXPECT_TRUE(decision.changes.empty());
   EXPECT_EQ(decision.result.eval_id, "");
   const auto error =
-      refusal([&] { decide_deregister(desk.tables, {"default", "web", false, false, 101}, desk.context()); });
+      refusal([&] { decide(desk.tables, DeregisterJob{"default", "web", false, false, 101}, desk.context()); });
   EXPECT_EQ(error.code(), Code::invalid);
 }
 
@@ -225,8 +223,7 @@ TEST(Deregister, TellsTheNodesNotToWaitWhenItIsToldSo) {
       const auto rows = desk.live("web");
       desk.update(rows[0]->node_id, {report(rows[0]->id, model::ClientStatus::complete)});
       const auto id = rows[1]->id;
-      desk.run(
-          [&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", purge, skip}, c); });
+      desk.run(DeregisterJob{"default", "web", purge, skip});
       const auto row = desk.tables.find_allocation(id);
       EXPECT_EQ(row->desired_status, model::DesiredStatus::stop);
       EXPECT_EQ(row->transition.no_shutdown_delay, skip);
@@ -239,10 +236,11 @@ TEST(Deregister, TellsTheNodesNotToWaitWhenItIsToldSo) {
 TEST(Evaluate, LooksAgainWithoutChangingTheJob) {
   Desk desk;
   const auto first = desk.register_job(make_job("web"));
-  const auto decision = decide_evaluate(desk.tables, {"default", "web"}, desk.context());
+  const auto decision = decide(desk.tables, EvaluateJob{"default", "web"}, desk.context());
   EXPECT_EQ(decision.changes.size(), 1u);
   EXPECT_EQ(decision.result.job_modify_index, first.job_modify_index);
-  EXPECT_EQ(refusal([&] { decide_evaluate(desk.tables, {"default", "no"}, desk.context()); }).code(), Code::not_found);
+  EXPECT_EQ(refusal([&] { decide(desk.tables, EvaluateJob{"default", "no"}, desk.context()); }).code(),
+            Code::not_found);
 }
 
 TEST(Evaluate, ReplacesWhatHasFailedAtOnceWhenItIsForced) {
@@ -264,9 +262,7 @@ TEST(Evaluate, ReplacesWhatHasFailedAtOnceWhenItIsForced) {
     desk.register_job(std::move(job));
     const auto failed = desk.only("web");
     desk.update(failed->node_id, {report(failed->id, model::ClientStatus::failed)});
-    const auto evaluate = [&](bool force) {
-      desk.run([&](const Tables& t, const Context& now) { return decide_evaluate(t, {"default", "web", force}, now); });
-    };
+    const auto evaluate = [&](bool force) { desk.run(EvaluateJob{"default", "web", force}); };
     const auto end = desk.tables.find_allocation(failed->id)->modify_time;
     evaluate(false);
     EXPECT_TRUE(desk.live("web").empty()) << "waits";
@@ -287,7 +283,7 @@ TEST(Evaluate, LeavesAloneWhatRunsOrHasEndedWell) {
   desk.register_job(make_job("web", 2));
   const auto rows = desk.live("web");
   desk.update(rows[0]->node_id, {report(rows[0]->id, model::ClientStatus::running, true)});
-  const auto decision = decide_evaluate(desk.tables, {"default", "web", true}, desk.context());
+  const auto decision = decide(desk.tables, EvaluateJob{"default", "web", true}, desk.context());
   EXPECT_EQ(decision.changes.size(), 1u) << "the evaluation";
 }
 
@@ -303,9 +299,7 @@ ApplyCluster cluster_of(std::vector<model::Job> jobs, const std::string& name = 
   return out;
 }
 
-AppliedCluster apply(Desk& desk, const ApplyCluster& request) {
-  return desk.run([&](const Tables& t, const Context& c) { return decide_apply_cluster(t, request, c); });
-}
+AppliedCluster apply(Desk& desk, const ApplyCluster& request) { return desk.run(request); }
 
 TEST(ApplyCluster, RegistersAllItsJobsAndRemembersThem) {
   Desk desk;
@@ -377,12 +371,12 @@ TEST(StopCluster, StopsItsJobsAndOnlyThem) {
   Desk desk;
   desk.register_job(make_job("alone"));
   apply(desk, cluster_of({make_job("munge"), make_job("slurmd")}));
-  desk.run([](const Tables& t, const Context& c) { return decide_stop_cluster(t, "hpc", c); });
+  desk.run(StopCluster{"hpc"});
   EXPECT_TRUE(desk.tables.find_cluster("hpc")->stop);
   EXPECT_TRUE(desk.tables.find_job("default", "munge")->stop);
   EXPECT_TRUE(desk.tables.find_job("default", "slurmd")->stop);
   EXPECT_FALSE(desk.tables.find_job("default", "alone")->stop);
-  EXPECT_EQ(refusal([&] { decide_stop_cluster(desk.tables, "no", desk.context()); }).code(), Code::not_found);
+  EXPECT_EQ(refusal([&] { decide(desk.tables, StopCluster{"no"}, desk.context()); }).code(), Code::not_found);
   // And brought up again, it stands as before.
   apply(desk, cluster_of({make_job("munge"), make_job("slurmd")}));
   EXPECT_FALSE(desk.tables.find_cluster("hpc")->stop);
@@ -398,7 +392,7 @@ TEST(JobStatus, FollowsItsAllocationsAndEvaluations) {
   desk.join(make_node(1));
   desk.update(uuid(1), {report(desk.only("web")->id, model::ClientStatus::running, true)});
   EXPECT_EQ(job_status(desk.tables, *desk.tables.find_job("default", "web")), JobStatus::running);
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", false}, c); });
+  desk.run(DeregisterJob{"default", "web", false});
   const auto id = desk.tables.allocations_of_job("default", "web").front()->id;
   desk.update(uuid(1), {report(id, model::ClientStatus::complete)});
   EXPECT_EQ(job_status(desk.tables, *desk.tables.find_job("default", "web")), JobStatus::dead);
@@ -424,7 +418,7 @@ TEST(Preview, OfANewOrStoppedJobHasNoCurrentOne) {
   desk.join(make_node(1));
   EXPECT_FALSE(preview_job(desk.tables, desk.fleet, make_job("web"), desk.context()).current);
   desk.register_job(make_job("web"));
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", false}, c); });
+  desk.run(DeregisterJob{"default", "web", false});
   const auto plan = preview_job(desk.tables, desk.fleet, make_job("web"), desk.context());
   EXPECT_FALSE(plan.current);
   EXPECT_EQ(plan.plan.created.size(), 1u);

@@ -17,14 +17,12 @@ using testing::uuid;
 struct JoinTest : ::testing::Test {
   std::string create(NewJoinToken request = {}) {
     request.hash = crypto::hash_token("secret");
-    return desk.run([&](const Tables& t, const Context& c) { return decide_create_join_token(t, request, c); });
+    return desk.run(request);
   }
   JoinAttempt attempt(const std::string& token, int number = 1) const {
     return {token, "secret", uuid(number), "node-secret", fmt::format("c{}", number), "compute", "key", "10.0.0.7:5"};
   }
-  trust::Identity join(const JoinAttempt& attempt) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_join(t, attempt, c); });
-  }
+  trust::Identity join(const JoinAttempt& attempt) { return desk.run(attempt); }
   std::string refusal(const JoinAttempt& attempt) {
     try {
       join(attempt);
@@ -151,9 +149,7 @@ TEST_F(JoinTest, RefusesTokensThatMakeNoSense) {
 
 TEST_F(JoinTest, RevokedAndOldTokensAreForgotten) {
   const std::string revoked = create(), old = create({.lifetime = 1h});
-  const auto revoke = [&](const std::string& id) {
-    desk.run([&](const Tables& t, const Context&) { return decide_revoke_join_token(t, id); });
-  };
+  const auto revoke = [&](const std::string& id) { desk.run(RevokeJoinToken{id}); };
   revoke(revoked);
   EXPECT_THAT(refusal(attempt(revoked)), HasSubstr("not known"));
   EXPECT_THROW(revoke(revoked), Error);

@@ -23,12 +23,9 @@ struct LoginDecisions : ::testing::Test {
     return method;
   }
   model::AuthMethod put(model::AuthMethod method, bool must_exist = false) {
-    return desk.run(
-        [&](const Tables& t, const Context& c) { return decide_put_auth_method(t, {method, must_exist, {}}, c); });
+    return desk.run(PutAuthMethod{method, must_exist, {}});
   }
-  model::BindingRule put(model::BindingRule rule) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_put_binding_rule(t, rule, c); });
-  }
+  model::BindingRule put(model::BindingRule rule) { return desk.run(PutBindingRule{rule}); }
   void policy(const std::string& name) {
     desk.run([&](const Tables&, const Context&) {
       Decision<Nothing> decision;
@@ -46,7 +43,7 @@ struct LoginDecisions : ::testing::Test {
   }
   model::AclToken log_in(acl::Claims claims) {
     const auto method = get_auth_method(desk.tables, "ci", model::AuthMethodType::JWT);
-    return desk.run([&](const Tables& t, const Context& c) { return decide_login(t, {method, claims, "hash"}, c); });
+    return desk.run(Login{method, claims, "hash"});
   }
   std::string why(const std::function<void()>& action) {
     try {
@@ -129,12 +126,9 @@ TEST_F(LoginDecisions, GiveATokenWhatItsRulesGrantForAsLongAsItsMethodSays) {
 TEST_F(LoginDecisions, DeleteAMethodWithItsRules) {
   put(jwt());
   const auto kept = put(rule(model::BindType::policy, "p"));
-  desk.run([](const Tables& t, const Context& c) { return decide_delete_auth_method(t, "ci", c); });
+  desk.run(DeleteAuthMethod{"ci"});
   EXPECT_FALSE(tables::find_record<model::BindingRule>(desk.tables, kept.id));
-  EXPECT_THAT(why([&] {
-                desk.run([&](const Tables& t, const Context& c) { return decide_delete_binding_rule(t, kept.id, c); });
-              }),
-              HasSubstr("not_found"));
+  EXPECT_THAT(why([&] { desk.run(DeleteBindingRule{kept.id}); }), HasSubstr("not_found"));
 }
 
 TEST_F(LoginDecisions, RefuseALoginByAMethodThatWasChangedMeanwhile) {
@@ -142,9 +136,7 @@ TEST_F(LoginDecisions, RefuseALoginByAMethodThatWasChangedMeanwhile) {
   const auto seen = get_auth_method(desk.tables, "ci", model::AuthMethodType::JWT);
   put(method, true);
   put(rule(model::BindType::management, ""));
-  EXPECT_THAT(
-      why([&] { desk.run([&](const Tables& t, const Context& c) { return decide_login(t, {seen, {}, "hash"}, c); }); }),
-      HasSubstr("was changed during the login"));
+  EXPECT_THAT(why([&] { desk.run(Login{seen, {}, "hash"}); }), HasSubstr("was changed during the login"));
 }
 
 TEST(OneTimeTokens, AreGoodOnceAndForTenMinutes) {

@@ -21,19 +21,13 @@ std::string run(Desk& desk, model::Job job) {
 }
 
 void come_back(Desk& desk, int number, const std::vector<model::AllocationUpdate>& running) {
-  desk.run([&](const Tables& t, const Context& c) {
-    return decide_register_node(t, make_node(number), "secret", c, running);
-  });
+  desk.run(RegisterNode{make_node(number), "secret", running});
 }
 
 /// What the server does when something about a disconnected node changed.
-void tend(Desk& desk, const std::string& node_id) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_nodes_given_up(t, {node_id}, c); });
-}
+void reconcile(Desk& desk, const std::string& node_id) { desk.run(GiveNodesUp{{node_id}}); }
 
-void collect_losses(Desk& desk) {
-  desk.run([](const Tables& t, const Context& c) { return decide_collect(t, Retention{}, c); });
-}
+void collect_losses(Desk& desk) { desk.run(Collect{Retention{}}); }
 
 model::Job pinned(model::Job job, const std::string& host) {
   job.constraints.push_back({"${attr.unique.hostname}", "=", host});
@@ -88,7 +82,7 @@ TEST(Loss, OfADayRestartsNothingThatIsRight) {
   for (int hour = 0; hour < 30; ++hour) {
     desk.clock.advance(hours(1));
     desk.schedule();
-    tend(desk, uuid(1));
+    reconcile(desk, uuid(1));
     collect_losses(desk);
   }
   ASSERT_TRUE(desk.tables.find_node(uuid(1)));
@@ -117,7 +111,7 @@ TEST(Loss, OfAServiceThatMovedMeanwhileStopsTheOneThatCameBackLate) {
   desk.schedule();
   const auto second = desk.only("web");
   EXPECT_EQ(second->node_id, uuid(2));
-  tend(desk, uuid(1));
+  reconcile(desk, uuid(1));
   EXPECT_EQ(desk.tables.find_node(uuid(1))->status, NodeStatus::down) << "nothing there is counted with";
   come_back(desk, 1, {report(first, ClientStatus::running, true)});
   EXPECT_EQ(desk.only("web")->id, second->id);
@@ -200,7 +194,7 @@ TEST(Loss, OfWhatSomebodyHasTakenThePortOfIsNotUndone) {
     desk.down({uuid(1)});
     EXPECT_EQ(desk.tables.find_allocation(old)->client_status, ClientStatus::lost);
     come_back(desk, 1, {});  // it does not say yet what it runs
-    desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old", false}, c); });
+    desk.run(DeregisterJob{"default", "old", false});
     if (taken) desk.register_job(listening("new"));
     desk.register_job(listening("old"));  // its evaluation waits for the port, or places another one
     come_back(desk, 1, {report(old, ClientStatus::running, true)});
@@ -217,9 +211,9 @@ TEST(Loss, EndsTheWaitForWhatWasToStopThere) {
   desk.join(make_node(1));
   const std::string id = run(desk, make_job("web"));
   desk.down({uuid(1)});
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", false}, c); });
+  desk.run(DeregisterJob{"default", "web", false});
   EXPECT_FALSE(desk.tables.find_allocation(id)->client_terminal());
-  tend(desk, uuid(1));
+  reconcile(desk, uuid(1));
   EXPECT_EQ(desk.tables.find_node(uuid(1))->status, NodeStatus::down);
   EXPECT_EQ(desk.tables.find_allocation(id)->client_status, ClientStatus::lost);
   EXPECT_EQ(desk.tables.find_job("default", "web")->status, model::JobStatus::dead);
@@ -231,7 +225,7 @@ TEST(Loss, OfANodeThatIsForgottenIsFinal) {
   const std::string id = run(desk, make_job("web"));
   desk.join(make_node(2));
   desk.down({uuid(1)});
-  desk.run([](const Tables& t, const Context& c) { return decide_purge_node(t, uuid(1), c); });
+  desk.run(PurgeNode{uuid(1)});
   EXPECT_FALSE(desk.tables.find_allocation(id));
   EXPECT_EQ(desk.only("web")->node_id, uuid(2));
 }

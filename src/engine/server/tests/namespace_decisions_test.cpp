@@ -19,12 +19,8 @@ Error namespace_refusal(Call call) {
 
 class NamespacesTest : public ::testing::Test {
  protected:
-  void put(const Namespace& ns) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_put_namespace(t, ns, c); });
-  }
-  void remove(const std::string& name) {
-    desk.run([&](const Tables& t, const Context& c) { return decide_delete_namespace(t, name, c); });
-  }
+  void put(const Namespace& ns) { desk.run(PutNamespace{ns}); }
+  void remove(const std::string& name) { desk.run(DeleteNamespace{name}); }
   /// Outside of `agent -dev`.
   Context strict() {
     Context context = desk.context();
@@ -69,15 +65,15 @@ TEST_F(NamespacesTest, OneWithJobsThatAreNotOverStays) {
   const Error error = namespace_refusal([&] { remove("team"); });
   EXPECT_EQ(error.code(), Code::conflict);
   EXPECT_EQ(error.reasons(), std::vector<std::string>{"web"});
-  desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"team", "web", true}, c); });
+  desk.run(DeregisterJob{"team", "web", true});
   remove("team");
   EXPECT_FALSE(find_namespace(desk.tables, "team"));
   EXPECT_EQ(namespace_refusal([&] { remove("team"); }).code(), Code::not_found);
 }
 
 TEST_F(NamespacesTest, RawExecAsRootIsRefusedUntilTheNamespaceAllowsIt) {
-  const auto decide = [&] { return decide_register(desk.tables, {make_job("web"), {}, {}}, strict()); };
-  const Error error = namespace_refusal(decide);
+  const auto attempt = [&] { return decide(desk.tables, RegisterJob{make_job("web"), {}, {}}, strict()); };
+  const Error error = namespace_refusal(attempt);
   EXPECT_EQ(error.code(), Code::denied);
   EXPECT_EQ(error.message(), "namespace 'default' does not allow job 'web'");
   ASSERT_EQ(error.reasons().size(), 1u);
@@ -85,7 +81,7 @@ TEST_F(NamespacesTest, RawExecAsRootIsRefusedUntilTheNamespaceAllowsIt) {
   Namespace trusting = named("default");
   trusting.raw_exec_as_root = true;
   put(trusting);
-  EXPECT_FALSE(decide().changes.empty());
+  EXPECT_FALSE(attempt().changes.empty());
 }
 
 TEST_F(NamespacesTest, AClusterBringsWhatItsJobsNeed) {
@@ -95,13 +91,13 @@ TEST_F(NamespacesTest, AClusterBringsWhatItsJobsNeed) {
   apply.cluster.pools.resize(1);
   apply.cluster.pools[0].name = "p";
   apply.jobs.push_back({make_job("munge"), {}, {}});
-  const auto decide = [&] { return decide_apply_cluster(desk.tables, apply, strict()); };
-  EXPECT_EQ(namespace_refusal(decide).code(), Code::denied);
+  const auto attempt = [&] { return decide(desk.tables, apply, strict()); };
+  EXPECT_EQ(namespace_refusal(attempt).code(), Code::denied);
   apply.namespaces = {named("default")};
   apply.namespaces[0].raw_exec_as_root = true;
-  desk.commit(decide().changes);
+  desk.commit(attempt().changes);
   EXPECT_TRUE(find_namespace(desk.tables, "default")->raw_exec_as_root);
-  const auto again = decide().changes;
+  const auto again = attempt().changes;
   EXPECT_TRUE(std::none_of(again.begin(), again.end(), [](const auto& change) {
     return std::holds_alternative<tables::PutNamespace>(change);
   })) << "what is as declared is not written again";

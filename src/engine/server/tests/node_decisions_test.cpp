@@ -18,7 +18,7 @@ std::vector<tables::Row<model::Evaluation>> evaluations(const Desk& desk, const 
 }
 
 void set_eligibility(Desk& desk, const std::string& id, Eligibility eligibility) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_eligibility(t, id, eligibility, c); });
+  desk.run(SetEligibility{id, eligibility});
 }
 
 TEST(RegisterNode, MakesItReadyAndGivesItItsSystemJobs) {
@@ -163,7 +163,7 @@ TEST(NodesDown, PassesOverWhatIsDownOrUnknown) {
   Desk desk;
   desk.join(make_node(1));
   desk.down({uuid(1)});
-  const auto decision = decide_nodes_down(desk.tables, {uuid(1), uuid(9)}, "again", desk.context());
+  const auto decision = decide(desk.tables, MarkNodesDown{{uuid(1), uuid(9)}, "again"}, desk.context());
   EXPECT_TRUE(decision.changes.empty());
   EXPECT_TRUE(decision.result.empty());
 }
@@ -183,9 +183,7 @@ TEST(RegisterNode, TakesBackWhatItStillRunsAndNothingHasReplaced) {
   desk.schedule();
   EXPECT_EQ(desk.tables.find_allocation(web)->client_status, ClientStatus::lost);
   EXPECT_EQ(desk.tables.find_allocation(munge)->client_status, ClientStatus::unknown);
-  const auto back = [&](const Tables& t, const Context& c) {
-    return decide_register_node(t, make_node(1), "secret", c, running);
-  };
+  const RegisterNode back{make_node(1), "secret", running};
   desk.run(back);
   EXPECT_EQ(desk.only("munge")->id, munge);
   EXPECT_EQ(desk.only("web")->id, web);
@@ -201,12 +199,10 @@ TEST(RegisterNode, LetsGoOfWhatHasBeenReplacedOrStopped) {
   const auto web = desk.only("web")->id, stopped = desk.only("stopped")->id;
   desk.join(make_node(2));
   desk.down({uuid(1)});
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "stopped", false}, c); });
+  desk.run(DeregisterJob{"default", "stopped", false});
   const std::vector<model::AllocationUpdate> running{report(web, ClientStatus::running, true),
                                                      report(stopped, ClientStatus::running, true)};
-  const auto back = [&](const Tables& t, const Context& c) {
-    return decide_register_node(t, make_node(1), "secret", c, running);
-  };
+  const RegisterNode back{make_node(1), "secret", running};
   desk.run(back);
   EXPECT_EQ(desk.only("web")->node_id, uuid(2));
   EXPECT_TRUE(desk.tables.find_allocation(web)->server_terminal());
@@ -224,17 +220,17 @@ TEST(SetEligibility, KeepsNewAllocationsAwayAndLetsThemInAgain) {
   set_eligibility(desk, uuid(1), Eligibility::eligible);
   EXPECT_EQ(desk.live("web").size(), 1u);
   EXPECT_EQ(desk.live("munge").size(), 1u);
-  EXPECT_TRUE(decide_eligibility(desk.tables, uuid(1), Eligibility::eligible, desk.context()).changes.empty());
-  EXPECT_THROW(decide_eligibility(desk.tables, uuid(9), Eligibility::eligible, desk.context()), Error);
+  EXPECT_TRUE(decide(desk.tables, SetEligibility{uuid(1), Eligibility::eligible}, desk.context()).changes.empty());
+  EXPECT_THROW(decide(desk.tables, SetEligibility{uuid(9), Eligibility::eligible}, desk.context()), Error);
 }
 
 TEST(PurgeNode, ForgetsWhatIsDownWithAllThatItHad) {
   Desk desk;
   desk.join(make_node(1));
   desk.register_job(make_job("web"));
-  EXPECT_THROW(decide_purge_node(desk.tables, uuid(1), desk.context()), Error);
+  EXPECT_THROW(decide(desk.tables, PurgeNode{uuid(1)}, desk.context()), Error);
   desk.down({uuid(1)});
-  desk.run([](const Tables& t, const Context& c) { return decide_purge_node(t, uuid(1), c); });
+  desk.run(PurgeNode{uuid(1)});
   EXPECT_FALSE(desk.tables.find_node(uuid(1)));
   EXPECT_TRUE(desk.tables.allocations_on_node(uuid(1)).empty());
   desk.join(make_node(1), "another secret");  // whoever comes now is a new node
@@ -285,9 +281,10 @@ TEST(AllocationUpdates, OfOthersOrOfNothingArePassedOver) {
   desk.join(make_node(1));
   desk.register_job(make_job("web"));
   const auto id = desk.only("web")->id;
-  const auto decision = decide_allocation_updates(
-      desk.tables, uuid(2), {report(id, ClientStatus::failed), report(uuid(77), ClientStatus::running)},
-      desk.context());
+  const auto decision =
+      decide(desk.tables,
+             UpdateAllocations{uuid(2), {report(id, ClientStatus::failed), report(uuid(77), ClientStatus::running)}},
+             desk.context());
   EXPECT_TRUE(decision.changes.empty());
 }
 
@@ -367,14 +364,12 @@ TEST(EvaluateNode, LooksAtTheJobsOnItAndAtSystemJobs) {
   desk.register_job(make_job("everywhere", 1, model::JobType::system));
   const auto there = desk.only("web")->node_id;
   const auto elsewhere = there == uuid(1) ? uuid(2) : uuid(1);
-  const auto evaluate = [&](const std::string& node) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_evaluate_node(t, node, c); });
-  };
+  const auto evaluate = [&](const std::string& node) { return desk.run(EvaluateNode{node}); };
   const auto both = evaluate(there);
   ASSERT_EQ(both.size(), 2u);
   EXPECT_EQ(desk.tables.find_evaluation(both[0])->triggered_by, EvalTrigger::node_update);
   EXPECT_EQ(evaluate(elsewhere).size(), 1u);
-  EXPECT_THROW(decide_evaluate_node(desk.tables, uuid(9), desk.context()), Error);
+  EXPECT_THROW(decide(desk.tables, EvaluateNode{uuid(9)}, desk.context()), Error);
 }
 
 TEST(StopAllocation, BringsAReplacement) {
@@ -382,12 +377,12 @@ TEST(StopAllocation, BringsAReplacement) {
   desk.join(make_node(1));
   desk.register_job(make_job("web"));
   const auto id = desk.only("web")->id;
-  const auto eval = desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id}, c); });
+  const auto eval = desk.run(StopAllocation{id});
   EXPECT_EQ(desk.tables.find_evaluation(eval)->triggered_by, EvalTrigger::alloc_stop);
   EXPECT_EQ(desk.tables.find_allocation(id)->desired_status, model::DesiredStatus::stop);
   EXPECT_EQ(desk.only("web")->previous_allocation, id);
   EXPECT_EQ(desk.tables.find_allocation(id)->next_allocation, desk.only("web")->id);
-  EXPECT_THROW(decide_stop_allocation(desk.tables, {uuid(5)}, desk.context()), Error);
+  EXPECT_THROW(decide(desk.tables, StopAllocation{uuid(5)}, desk.context()), Error);
 }
 
 TEST(StopAllocation, LeavesWorkThatIsDoneDone) {
@@ -396,7 +391,7 @@ TEST(StopAllocation, LeavesWorkThatIsDoneDone) {
   desk.register_job(make_job("sim", 1, model::JobType::batch));
   const auto id = desk.only("sim")->id;
   desk.update(uuid(1), {report(id, ClientStatus::complete)});
-  desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id}, c); });
+  desk.run(StopAllocation{id});
   EXPECT_TRUE(desk.live("sim").empty());
 }
 
@@ -407,7 +402,7 @@ TEST(StopAllocation, TellsTheNodeNotToWaitWhenItIsToldSo) {
     desk.register_job(make_job("web"));
     const auto id = desk.only("web")->id;
     const auto stop = [&](bool now) {
-      desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id, now}, c); });
+      desk.run(StopAllocation{id, now});
       return desk.tables.find_allocation(id);
     };
     EXPECT_EQ(stop(skip)->transition.no_shutdown_delay, skip);

@@ -8,12 +8,8 @@ namespace {
 
 using namespace underway::server::testing;
 
-void put_pool(Desk& desk, const model::NodePool& pool) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_put_node_pool(t, pool, c); });
-}
-void remove(Desk& desk, const std::string& name) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_delete_node_pool(t, name, c); });
-}
+void put_pool(Desk& desk, const model::NodePool& pool) { desk.run(PutNodePool{pool}); }
+void remove(Desk& desk, const std::string& name) { desk.run(DeleteNodePool{name}); }
 
 std::string pool_refusal(const std::function<void()>& what) {
   try {

@@ -12,9 +12,7 @@ namespace {
 using testing::Desk;
 
 bool put(Desk& desk, model::SchedulerConfiguration configuration, std::optional<model::Revision> cas = {}) {
-  return desk.run([&](const Tables& t, const Context& c) {
-    return decide_put_scheduler_configuration(t, {configuration, cas}, c);
-  });
+  return desk.run(PutSchedulerConfiguration{configuration, cas});
 }
 
 TEST(SchedulerConfiguration, HasNomadsDefaultsButForMemoryUntilItIsWritten) {

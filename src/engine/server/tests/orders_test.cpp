@@ -62,7 +62,7 @@ TEST(Orders, HoldADependentWhileWhatItNeedsDoesNotWork) {
   Dependents dependents;
   const auto first = orders.next(desk.tables, dependents);
   const auto waiting = desk.only("slurmctld")->id;
-  const auto order_of = [&](const node::AllocationsMessage& message) {
+  const auto order_of = [&](const protocol::AllocationsMessage& message) {
     for (const auto& order : message.set) {
       if (order.allocation.id == waiting) return order;
     }
@@ -92,7 +92,7 @@ TEST(Orders, CarryWhatTheNamespaceGivesAndSaySoWhenThatChanges) {
   model::Namespace ns;
   ns.name = "default";
   ns.host_rights = {"root", "devices"};
-  const auto put = [&] { desk.run([&](const Tables& t, const Context& c) { return decide_put_namespace(t, ns, c); }); };
+  const auto put = [&] { desk.run(PutNamespace{ns}); };
   put();
   desk.register_job(make_job("web"));
   Orders orders(uuid(1));
@@ -139,7 +139,7 @@ TEST(Orders, SendAJobThatWasPurgedAndCameBackAnew) {
   Orders orders(uuid(1));
   Dependents dependents;
   orders.next(desk.tables, dependents);
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", true}, c); });
+  desk.run(DeregisterJob{"default", "web", true});
   model::Job other = make_job("web");
   other.groups[0].tasks[0].config = boost::json::object{{"command", "/bin/true"}};
   desk.register_job(other);

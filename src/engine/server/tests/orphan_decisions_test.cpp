@@ -20,23 +20,15 @@ class OrphanDecisions : public ::testing::Test {
     former.update(row->node_id, {report(row->id, model::ClientStatus::running, true)});
     auto& order = orders.orders.emplace_back();
     order.allocation = *former.only("web");
-    orders.jobs.emplace(node::job_key(order.allocation), *order.allocation.job);
+    orders.jobs.emplace(protocol::job_key(order.allocation), *order.allocation.job);
     request.node = make_node(1);
     request.secret = "secret";
     request.allocations = {report(row->id, model::ClientStatus::running, true)};
     request.ordered = {{{row->id, row->ns, row->job_id, row->job_version, row->group, row->name},
                         {"former", former.tables.revision()}}};
   }
-  EnrolledNode enrol() {
-    return desk.run([&](const Tables& tables, const Context& context) {
-      return decide_enrol_node(tables, request, "now", context);
-    });
-  }
-  std::int64_t keep() {
-    return desk.run([&](const Tables& tables, const Context& context) {
-      return decide_keep_orphans(tables, {{request.node.id, orders}}, context);
-    });
-  }
+  EnrolledNode enrol() { return desk.run(EnrolNode{request, "now"}); }
+  std::int64_t keep() { return desk.run(KeepOrphans{{{request.node.id, orders}}}); }
   std::string refusal() {
     try {
       keep();
@@ -50,8 +42,8 @@ class OrphanDecisions : public ::testing::Test {
   model::Eligibility eligibility() { return desk.tables.find_node(request.node.id)->eligibility; }
 
   Desk former, desk;
-  node::RegisterRequest request;
-  node::OrphanOrders orders;
+  protocol::RegisterRequest request;
+  protocol::OrphanOrders orders;
 };
 
 TEST_F(OrphanDecisions, WhatAnotherServerOrderedIsNotedAndNothingNewComesToTheNode) {
@@ -77,9 +69,7 @@ TEST_F(OrphanDecisions, ANodeWithoutThemAnyMoreIsEligibleAgainUnlessItWasNotBefo
   EXPECT_FALSE(noted());
   EXPECT_EQ(eligibility(), model::Eligibility::eligible);
   EXPECT_EQ(desk.live("waits").size(), 1U) << "what waited for room hears of it";
-  desk.run([&](const Tables& tables, const Context& context) {
-    return decide_eligibility(tables, request.node.id, model::Eligibility::ineligible, context);
-  });
+  desk.run(SetEligibility{request.node.id, model::Eligibility::ineligible});
   std::swap(request, request_with);
   enrol();
   std::swap(request, request_with);

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "server/node/host_volume_decisions.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/variable/variable_decisions.hpp"
 
@@ -24,23 +24,17 @@ model::Quota bounded(std::int64_t cpu, std::int64_t variables_mb = 0) {
 }
 
 struct QuotaDesk : Desk {
-  void put(const model::Quota& quota) {
-    run([&](const Tables& t, const Context& c) { return decide_put_quota(t, quota, "global", c); });
-  }
-  void remove() {
-    run([&](const Tables& t, const Context& c) { return decide_delete_quota(t, "physics", c); });
-  }
+  void put(const model::Quota& quota) { run(PutQuota{quota, "global"}); }
+  void remove() { run(DeleteQuota{"physics"}); }
   void bind(const std::string& quota) {
     model::Namespace ns;
     ns.name = "default";
     ns.quota = quota;
-    run([&](const Tables& t, const Context& c) { return decide_put_namespace(t, ns, c); });
+    run(PutNamespace{ns});
   }
   void put_variable(std::size_t bytes) {
     const VariableClaim claim{"default", "a/b", {}, ""};
-    run([&](const Tables& t, const Context& c) {
-      return decide_put_variable(t, claim, {"k1", std::string(bytes, 'x')}, c);
-    });
+    run(PutVariable{claim, {"k1", std::string(bytes, 'x')}});
   }
   std::size_t running(const std::string& job) const {
     std::size_t count = 0;
@@ -139,9 +133,7 @@ TEST(Quotas, BoundTheHostVolumesOfTheirNamespaces) {
     volume.plugin_id = "mkdir";
     volume.capacity_max = bytes;
     volume.capabilities.push_back({"file-system", "single-node-writer"});
-    return quota_refusal([&] {
-      desk.run([&](const Tables& t, const Context& c) { return decide_put_host_volume(t, {volume, false}, c); });
-    });
+    return quota_refusal([&] { desk.run(PutHostVolume{volume, false}); });
   };
   EXPECT_EQ(create("a", 6 << 20), "");
   EXPECT_THAT(create("b", 6 << 20), HasSubstr("would exceed quota 'physics'"));

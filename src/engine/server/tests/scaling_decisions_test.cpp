@@ -26,9 +26,7 @@ model::Job scalable(std::int64_t count = 2) {
 class Scales : public ::testing::Test {
  protected:
   Scales() { desk.join(make_node(1)); }
-  Registered scale(ScaleJob request) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_scale(t, request, c); });
-  }
+  Registered scale(ScaleJob request) { return desk.run(request); }
   std::string refusal(ScaleJob request) {
     try {
       scale(std::move(request));
@@ -107,14 +105,14 @@ TEST_F(Scales, CountsAndResourcesArePreservedAtARegistrationThatAsksForIt) {
   RegisterJob request{file, {}, {}};
   request.preserve_counts = request.preserve_resources = true;
   request.eval_priority = 77;
-  const auto done = desk.run([&](const Tables& t, const Context& c) { return decide_register(t, request, c); });
+  const auto done = desk.run(request);
   const auto job = desk.tables.find_job("default", "web");
   EXPECT_EQ(job->meta.at("release"), "2");
   EXPECT_EQ(job->groups[0].count, 4);
   EXPECT_EQ(job->groups[0].tasks[0].resources.memory_mb, 256);
   EXPECT_EQ(desk.tables.find_evaluation(done.eval_id)->priority, 77);
   request.eval_priority = 101;
-  EXPECT_THROW(desk.run([&](const Tables& t, const Context& c) { return decide_register(t, request, c); }), Error);
+  EXPECT_THROW(desk.run(request), Error);
 }
 
 TEST_F(Scales, PoliciesKeepTheirIdsFromVersionToVersion) {
@@ -130,7 +128,7 @@ TEST_F(Scales, PoliciesKeepTheirIdsFromVersionToVersion) {
 TEST_F(Scales, EventsGoWithTheJob) {
   desk.register_job(scalable());
   scale({.ns = "default", .id = "web", .group = "g", .count = 4});
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", true}, c); });
+  desk.run(DeregisterJob{"default", "web", true});
   EXPECT_TRUE(events().empty());
 }
 

@@ -50,7 +50,11 @@ class ServerTest : public ::testing::Test {
   }
   Registered run(model::Job job) {
     RegisterJob request{std::move(job), {}, {}};
-    return loop.run_until_done(server->register_job(std::move(request)));
+    return loop.run_until_done(server->apply(std::move(request)));
+  }
+  AppliedCluster apply_cluster(const ApplyCluster& request) {
+    auto completed = loop.run_until_done(server->completed(request));
+    return loop.run_until_done(server->apply(std::move(completed)));
   }
   const Tables& tables() const { return const_cast<Server&>(*server).writer().tables(); }
   std::vector<tables::Row<model::Allocation>> live(const std::string& job) const {
@@ -114,10 +118,7 @@ TEST_F(ServerTest, StartsADependentOnAnotherNodeToo) {
   first.obedient = false;
   run(make_job("munge"));
   until([&] { return first.orders.size() == 1; });
-  auto decide = [](const Tables& t, const Context& c) {
-    return decide_eligibility(t, uuid(1), model::Eligibility::ineligible, c);
-  };
-  loop.run_until_done(server->writer().submit(decide));
+  loop.run_until_done(server->apply(SetEligibility{uuid(1), model::Eligibility::ineligible}));
   FakeNode& second = join(2);
   run(depending_on(make_job("slurmctld"), "munge"));
   until([&] { return second.orders.size() == 1; });
@@ -196,7 +197,7 @@ TEST_F(ServerTest, DrainsANodeByItselfUntilItIsEmpty) {
   DrainNode drain;
   drain.node_id = uuid(1);
   drain.drain.emplace();
-  loop.run_until_done(server->drain_node(drain));
+  loop.run_until_done(server->apply(drain));
   until([&] { return !tables().find_node(uuid(1))->drain; });
   EXPECT_EQ(tables().find_node(uuid(1))->last_drain->status, model::DrainStatus::complete);
   until([&] { return healthy("web", 2); });
@@ -210,7 +211,7 @@ TEST_F(ServerTest, EndsADrainAtItsDeadlineThoughNothingElseHappens) {
   DrainNode drain;
   drain.node_id = uuid(1);
   drain.drain.emplace().deadline = std::chrono::seconds(3);
-  loop.run_until_done(server->drain_node(drain));
+  loop.run_until_done(server->apply(drain));
   until([&] { return !live("web").empty() && live("web").front()->transition.migrate; });
   EXPECT_TRUE(healthy("web")) << "it has no other place, and time";
   until([&] { return !tables().find_node(uuid(1))->drain; });
@@ -278,8 +279,7 @@ TEST_F(ServerTest, TakesFreshFingerprintsOverTheSameLink) {
 
 TEST_F(ServerTest, HasANodeRegisterAgainThatWasDeclaredDownWhileItLinked) {
   FakeNode& node = join(1);
-  auto decide = [](const Tables& t, const Context& c) { return decide_nodes_down(t, {uuid(1)}, "race", c); };
-  loop.run_until_done(server->writer().submit(decide));
+  loop.run_until_done(server->apply(MarkNodesDown{{uuid(1)}, "race"}));
   until([&] { return !node.connection->is_open(); });
   loop.run_until_done(node.join());
   EXPECT_EQ(tables().find_node(uuid(1))->status, NodeStatus::ready);
@@ -350,11 +350,11 @@ TEST_F(ServerTest, AppliesNothingOfAClusterWithOneBadJob) {
   request.jobs.push_back({make_job("bad"), {}, {}});
   request.jobs[1].job.groups.clear();
   const auto revision = store.revision();
-  EXPECT_EQ(refusal([&] { loop.run_until_done(server->apply_cluster(request)); }).code(), Code::invalid);
+  EXPECT_EQ(refusal([&] { apply_cluster(request); }).code(), Code::invalid);
   EXPECT_EQ(store.revision(), revision);
   request.jobs[1].job = make_job("bad");
-  EXPECT_EQ(loop.run_until_done(server->apply_cluster(request)).registered.size(), 2u);
-  loop.run_until_done(server->stop_cluster("hpc"));
+  EXPECT_EQ(apply_cluster(request).registered.size(), 2u);
+  loop.run_until_done(server->apply(StopCluster{"hpc"}));
   EXPECT_TRUE(tables().find_job("default", "good")->stop);
 }
 
@@ -363,13 +363,13 @@ TEST_F(ServerTest, StopsAnAllocationAndAJobOnRequest) {
   run(make_job("web"));
   until([&] { return healthy("web"); });
   const auto old = live("web").front()->id;
-  const auto eval = loop.run_until_done(server->stop_allocation({old}));
+  const auto eval = loop.run_until_done(server->apply(StopAllocation{old}));
   EXPECT_TRUE(tables().find_evaluation(eval));
   until([&] { return healthy("web") && live("web").front()->id != old; });
   DeregisterJob stop_request{"default", "web", false};
-  loop.run_until_done(server->deregister_job(stop_request));
+  loop.run_until_done(server->apply(stop_request));
   until([&] { return tables().find_job("default", "web")->status == model::JobStatus::dead; });
-  const auto collected = loop.run_until_done(server->collect(Retention::none()));
+  const auto collected = loop.run_until_done(server->apply(Collect{Retention::none()}));
   EXPECT_EQ(collected.jobs, 1);
   EXPECT_EQ(collected.allocations, 2);
   until([&] { return nodes[1]->orders.empty(); });  // and the node is told to forget them
@@ -414,7 +414,7 @@ TEST_F(ServerTest, ACallerThatGoesAwayDoesNotTakeItsRegistrationBack) {
   async::TaskGroup callers(loop.executor(), "callers");
   auto call = [](Server& s, model::Job job) -> awaitable<void> {
     RegisterJob request{std::move(job), {}, {}};
-    co_await s.register_job(std::move(request));
+    co_await s.apply(std::move(request));
   };
   callers.spawn("first", call(*server, make_job("first")));
   until([&] { return store.waiting() == 1; });

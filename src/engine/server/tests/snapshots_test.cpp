@@ -34,7 +34,7 @@ class Site {
   }
   void run(const std::string& job) {
     RegisterJob request{make_job(job), {}, {}};
-    loop.run_until_done(server->register_job(std::move(request)));
+    loop.run_until_done(server->apply(std::move(request)));
   }
   FakeNode& join(int number) {
     nodes.push_back(std::make_unique<FakeNode>(loop.executor(), *server, make_node(number)));

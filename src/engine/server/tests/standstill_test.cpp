@@ -79,7 +79,7 @@ TEST_F(StandstillTest, NamesTheOneThatIsNotWell) {
 
 TEST_F(StandstillTest, IsNoneWhenItIsOver) {
   const std::string id = desk.tables.deployments_of_job("default", "daemon").front()->id;
-  desk.run([&](const Tables& t, const Context& c) { return decide_fail(t, id, c); });
+  desk.run(FailDeployment{id});
   desk.clock.advance(1h);
   EXPECT_FALSE(find());
 }

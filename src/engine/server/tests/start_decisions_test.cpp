@@ -40,14 +40,10 @@ class Starts : public ::testing::Test {
 
   Launches tick(Duration after = Duration{0}) {
     desk.clock.advance(after);
-    return desk.run([](const Tables& t, const Context& c) { return decide_periodic(t, c); });
+    return desk.run(StartDueJobs{});
   }
-  Started dispatch(DispatchJob request) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_dispatch(t, request, c); });
-  }
-  Started force() {
-    return desk.run([](const Tables& t, const Context& c) { return decide_force_periodic(t, "default", "backup", c); });
-  }
+  Started dispatch(DispatchJob request) { return desk.run(request); }
+  Started force() { return desk.run(ForcePeriodic{"default", "backup"}); }
   std::string refusal(DispatchJob request) {
     try {
       dispatch(std::move(request));
@@ -155,7 +151,7 @@ TEST_F(Starts, NothingOnceItIsStoppedOrDisabled) {
   EXPECT_THROW(force(), Error);
   desk.register_job(periodic_job("*/5 * * * *"));
   EXPECT_TRUE(tick().started.empty()) << "it counts from now on";
-  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "backup"}, c); });
+  desk.run(DeregisterJob{"default", "backup"});
   EXPECT_TRUE(tick(1h).started.empty());
   EXPECT_EQ(parent()->status, model::JobStatus::dead);
   EXPECT_TRUE(tables::records<model::PeriodicLaunch>(desk.tables).empty());
@@ -167,8 +163,7 @@ TEST_F(Starts, ByForceAtOnceAndUnderNamesOfTheirOwn) {
   EXPECT_EQ(one.job_id, "backup/periodic-1700000000");
   EXPECT_EQ(two.job_id, "backup/periodic-1700000001");
   EXPECT_FALSE(one.eval_id.empty());
-  EXPECT_THROW(desk.run([](const Tables& t, const Context& c) { return decide_force_periodic(t, "default", "no", c); }),
-               Error);
+  EXPECT_THROW(desk.run(ForcePeriodic{"default", "no"}), Error);
 }
 
 TEST_F(Starts, AJobDoesNotBecomePeriodicWhileItRuns) {
@@ -251,7 +246,7 @@ TEST_F(Starts, DeadChildrenAreForgottenAndTheirParentIsNot) {
   const auto allocation = desk.tables.allocations_of_job("default", started[0]).front();
   desk.update(uuid(1), {report(allocation->id, model::ClientStatus::complete)});
   desk.clock.advance(24h * 30);
-  desk.run([](const Tables& t, const Context& c) { return decide_collect(t, Retention{}, c); });
+  desk.run(Collect{Retention{}});
   EXPECT_FALSE(desk.tables.find_job("default", started[0]));
   EXPECT_TRUE(parent());
 }

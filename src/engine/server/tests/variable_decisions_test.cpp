@@ -14,28 +14,28 @@ const std::string kPath = "db/password";
 struct VariableDesk : Desk {
   VariableOutcome put(const std::string& bytes, std::optional<model::Revision> cas = {}, std::string lock = {}) {
     const VariableClaim claim{"default", kPath, cas, std::move(lock)};
-    return run([&](const Tables& t, const Context& c) { return decide_put_variable(t, claim, {"k1", bytes}, c); });
+    return run(PutVariable{claim, {"k1", bytes}});
   }
   VariableOutcome remove(std::optional<model::Revision> cas = {}, std::string lock = {}) {
     const VariableClaim claim{"default", kPath, cas, std::move(lock)};
-    return run([&](const Tables& t, const Context& c) { return decide_delete_variable(t, claim, c); });
+    return run(DeleteVariable{claim});
   }
   VariableOutcome acquire(Duration ttl = std::chrono::seconds(15), Duration delay = std::chrono::seconds(15),
                           std::string id = {}) {
     AcquireLock request{"default", kPath, {std::move(id), ttl, delay}, {"k1", "empty"}, true};
-    return run([&](const Tables& t, const Context& c) { return decide_acquire_lock(t, request, c); });
+    return run(request);
   }
   VariableOutcome renew(const std::string& id) {
     const VariableClaim claim{"default", kPath, {}, id};
-    return run([&](const Tables& t, const Context& c) { return decide_renew_lock(t, claim, c); });
+    return run(RenewLock{claim});
   }
   VariableOutcome release(const std::string& id) {
     const VariableClaim claim{"default", kPath, {}, id};
-    return run([&](const Tables& t, const Context& c) { return decide_release_lock(t, claim, c); });
+    return run(ReleaseLock{claim});
   }
   void pass(Duration span) {
     clock.advance(span);
-    run([](const Tables& t, const Context& c) { return decide_expire_locks(t, c); });
+    run(ExpireLocks{});
   }
   tables::Row<Variable> row() const { return tables.find<Variable>("default/" + kPath); }
 };
@@ -92,18 +92,14 @@ TEST(PutVariable, InTheSameCommitSeesTheOneBefore) {
   VariableDesk desk;
   const VariableClaim fresh{"default", kPath, 0, {}};
   const auto context = desk.context();
-  auto first = decide_put_variable(desk.tables, fresh, {"k1", "first"}, context);
+  auto first = decide(desk.tables, PutVariable{fresh, {"k1", "first"}}, context);
   desk.tables.apply(std::move(first.changes), context.revision);
-  EXPECT_TRUE(decide_put_variable(desk.tables, fresh, {"k1", "second"}, context).result.conflict);
+  EXPECT_TRUE(decide(desk.tables, PutVariable{fresh, {"k1", "second"}}, context).result.conflict);
 }
 
 TEST(MakeVariable, KeepsWhatThereIs) {
   VariableDesk desk;
-  const auto make = [&](const std::string& bytes) {
-    desk.run([&](const Tables& t, const Context& c) {
-      return decide_make_variable(t, {"default", kPath, {"k1", bytes}}, c);
-    });
-  };
+  const auto make = [&](const std::string& bytes) { desk.run(NewVariable{"default", kPath, {"k1", bytes}}); };
   make("first");
   make("second");
   EXPECT_EQ(desk.row()->sealed, "first");
@@ -215,7 +211,7 @@ TEST(Lock, BeginsItsTimeAnewAfterTheServerWasAway) {
   VariableDesk desk;
   const std::string id = desk.acquire().variable.lock->id;
   desk.clock.advance(std::chrono::minutes(5));
-  desk.run([](const Tables& t, const Context& c) { return decide_extend_locks(t, c); });
+  desk.run(ExtendLocks{});
   EXPECT_FALSE(desk.renew(id).conflict);
 }
 
@@ -234,9 +230,7 @@ TEST(Reseal, PassesOverWhatWasWrittenSince) {
   VariableDesk desk;
   const auto index = desk.put("old").variable.modify_index;
   const auto reseal = [&](model::Revision of, const std::string& bytes) {
-    return desk.run([&](const Tables& t, const Context& c) {
-      return decide_reseal(t, {{"default", kPath, of, {"k2", bytes}}}, c);
-    });
+    return desk.run(ResealVariables{{{"default", kPath, of, {"k2", bytes}}}});
   };
   EXPECT_EQ(reseal(index, "old under k2"), 0);
   EXPECT_EQ(desk.row()->key_id, "k2");

@@ -135,6 +135,11 @@ TEST(Variables, GetAKeyBeforeTheActiveOneIsTooOldAndKnowItHalfItsLife) {
   EXPECT_NE(keyring.next_prepublished(), nullptr);
 }
 
+void apply_cluster(World& world, const ApplyCluster& request) {
+  auto completed = world.loop.run_until_done(world.server.completed(request));
+  world.loop.run_until_done(world.server.apply(std::move(completed)));
+}
+
 TEST(Variables, ThatAClusterDeclaresAreMadeWithItAndOnce) {
   World world;
   ApplyCluster request;
@@ -142,15 +147,15 @@ TEST(Variables, ThatAClusterDeclaresAreMadeWithItAndOnce) {
   request.cluster.networks.push_back({"net", "10.0.0.0/24"});
   request.cluster.pools.push_back({.name = "p"});
   request.cluster.secrets = {{"nomad/jobs/munge", {{"key", 128, "base64"}, {"id", 16, "hex"}}}};
-  world.loop.run_until_done(world.server.apply_cluster(request));
+  apply_cluster(world, request);
   const auto first = world.items("nomad/jobs/munge");
   EXPECT_EQ(base64_decode(first.at("key")).size(), 128U);
   EXPECT_EQ(first.at("id").size(), 32U);
-  world.loop.run_until_done(world.server.apply_cluster(request));
+  apply_cluster(world, request);
   EXPECT_EQ(world.items("nomad/jobs/munge"), first);
 
   request.cluster.secrets[0].generate[0].bytes = -1;
-  EXPECT_THROW(world.loop.run_until_done(world.server.apply_cluster(request)), Error);
+  EXPECT_THROW(apply_cluster(world, request), Error);
 }
 
 TEST(Variables, MovedToAnotherPathDoNotOpen) {

@@ -15,13 +15,9 @@ class Tags : public ::testing::Test {
  protected:
   void register_version(std::int64_t count) { desk.register_job(make_job("web", count)); }
   void tag(const std::string& name, std::optional<std::int64_t> version = {}) {
-    desk.run([&](const Tables& t, const Context& c) {
-      return decide_tag_version(t, {"default", "web", version, name, "why"}, c);
-    });
+    desk.run(TagVersion{"default", "web", version, name, "why"});
   }
-  void untag(const std::string& name) {
-    desk.run([&](const Tables& t, const Context&) { return decide_untag_version(t, "default", "web", name); });
-  }
+  void untag(const std::string& name) { desk.run(UntagVersion{"default", "web", name}); }
   std::vector<std::int64_t> versions() const {
     std::vector<std::int64_t> out;
     for (const auto& version : desk.tables.job_versions("default", "web")) out.push_back(version->job.version);

@@ -132,16 +132,15 @@ TEST_F(WriterTest, WhatIsAskedApartTakesTurnsWithWhatIsDecided) {
     co_await w.apart("asking", std::move(work));
     o.push_back("asked");
   };
-  auto decide = [&order](const Tables&, const Context& c) {
+  const auto decision = [&order](const Tables&, const Context& c) {
     order.push_back("decided");
     Decision<Nothing> decision;
     decision.changes.push_back(tables::PutSetting{"x", boost::json::value(c.revision)});
     return decision;
   };
-  auto run = [](Writer& w, decltype(decide) d) -> awaitable<void> { co_await w.submit(d); };
   for (int i = 0; i < 3; ++i) tasks.spawn("ask", ask(*writer, go, order));
   poll();
-  tasks.spawn("decide", run(*writer, decide));
+  WriterTest::ask(asked(decision));
   poll();
   go = true;
   go.notify_all();

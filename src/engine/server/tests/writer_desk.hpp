@@ -42,9 +42,9 @@ class WriterTest : public ::testing::Test {
     Registered registered;
   };
   static awaitable<void> register_into(Writer& writer, model::Job job, Outcome& outcome) {
-    auto decide = [job](const Tables& t, const Context& c) { return decide_register(t, {job, {}, {}}, c); };
+    RegisterJob wanted{std::move(job), {}, {}};
     try {
-      outcome.registered = co_await writer.submit(std::move(decide));
+      outcome.registered = co_await writer.apply(std::move(wanted));
     } catch (const Error& error) {
       outcome.failure = error.one_line();
     }
@@ -53,14 +53,17 @@ class WriterTest : public ::testing::Test {
   void begin(model::Job job, Outcome& outcome) {
     tasks.spawn("register", register_into(*writer, std::move(job), outcome));
   }
+  template <Request R>
+  static awaitable<void> hand_in(Writer& writer, R request) {
+    co_await writer.apply(std::move(request));
+  }
+  /// To be decided about when the test lets things happen.
+  template <Request R>
+  void ask(R request) {
+    tasks.spawn("ask", hand_in(*writer, std::move(request)));
+  }
   void put(Change change) {
-    auto decide = [change](const Tables&, const Context&) {
-      Decision<Nothing> decision;
-      decision.changes.push_back(change);
-      return decision;
-    };
-    auto run = [](Writer& w, decltype(decide) d) -> awaitable<void> { co_await w.submit(std::move(d)); };
-    tasks.spawn("put", run(*writer, std::move(decide)));
+    ask(PutChanges{{std::move(change)}});
     settle();
   }
   void put_node(int number) {

@@ -125,9 +125,7 @@ TEST_F(WriterTest, AFullDiskIsNotTriedInAHotLoop) {
 
 TEST_F(WriterTest, SaysSinceWhenNothingCanBeWrittenAndFindsOutByItselfThatItCan) {
   const auto look = [&] {  // a request that changes nothing makes the writer look at the clock
-    auto decide = [](const Tables&, const Context&) { return Decision<Nothing>{}; };
-    auto run = [](Writer& w, decltype(decide) d) -> awaitable<void> { co_await w.submit(std::move(d)); };
-    tasks.spawn("look", run(*writer, std::move(decide)));
+    ask(ChangeNothing{});
     settle();
   };
   EXPECT_FALSE(writer->trouble());
@@ -285,9 +283,7 @@ TEST_F(WriterTest, RoomThatIsFreedGoesToTheHighestPriorityThatWaitsForIt) {
   settle();
   EXPECT_TRUE(tables.allocations_of_job("default", "urgent").empty());
   // Registered together with the stop that makes room, and by the order of evaluations alone its turn would come first.
-  auto stop = [](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old"}, c); };
-  auto run = [](Writer& w, decltype(stop) d) -> awaitable<void> { co_await w.submit(d); };
-  tasks.spawn("stop", run(*writer, stop));
+  ask(DeregisterJob{"default", "old"});
   begin(sized("late", 3000, 40), late);
   settle();
   EXPECT_EQ(tables.allocations_of_job("default", "urgent").size(), 1u);
@@ -299,7 +295,7 @@ TEST_F(WriterTest, RoomThatIsFreedGoesToTheHighestPriorityThatWaitsForIt) {
 TEST_F(WriterTest, LooksAtHundredsOfEvaluationsInSeveralGroups) {
   put_node(1);
   std::vector<Change> changes;
-  auto decide = [](const Tables&, const Context& c) {
+  const auto many = [](const Tables&, const Context& c) {
     Decision<Nothing> decision;
     for (int i = 0; i < 600; ++i) {
       model::Evaluation evaluation;
@@ -309,9 +305,8 @@ TEST_F(WriterTest, LooksAtHundredsOfEvaluationsInSeveralGroups) {
     }
     return decision;
   };
-  auto run = [](Writer& w, decltype(decide) d) -> awaitable<void> { co_await w.submit(d); };
   const auto before = store.revision();
-  tasks.spawn("many", run(*writer, decide));
+  ask(asked(many));
   settle();
   EXPECT_TRUE(tables.pending_evaluations().empty());
   EXPECT_EQ(store.revision(), before + 3);

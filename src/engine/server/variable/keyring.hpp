@@ -2,9 +2,9 @@
 /// @file
 /// The server's root keys: under one of them variables are sealed, and by it the tokens of tasks are signed, with an
 /// RSA key that was made with it (RS256), or with the one of Ed25519 that follows from it (EdDSA); root keys of before
-/// there was RSA have that alone. They lie in a directory of mode 0700, one file each, wrapped by `wrapping.key`; a
-/// site that keeps that file elsewhere (a systemd credential, a TPM) has a data directory that says nothing to a thief.
-/// The store never sees a key.
+/// there was RSA have that alone. They lie in a directory of mode 0700, one file each, wrapped by `wrapping.key`. Where
+/// a site keeps that file elsewhere (a systemd credential, a TPM), somebody who takes the server's disk along opens no
+/// key, and so no variable. No key is ever in the store.
 
 #include <algorithm>
 

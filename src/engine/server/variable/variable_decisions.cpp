@@ -98,8 +98,8 @@ void check_times(const model::VariableLock& lock) {
 
 }  // namespace
 
-Decision<VariableOutcome> decide_put_variable(const Tables& tables, const VariableClaim& claim,
-                                              const SealedItems& items, const Context& context) {
+Decision<VariableOutcome> decide(const Tables& tables, const PutVariable& request, const Context& context) {
+  const auto& [claim, items] = request;
   const auto standing = look_up(tables, claim.ns, claim.path, context);
   if (!index_matches(standing, claim.cas)) return conflict(standing);
   if (standing.held() && !standing.held_by(claim.lock_id)) return conflict(standing);
@@ -111,7 +111,7 @@ Decision<VariableOutcome> decide_put_variable(const Tables& tables, const Variab
   return written(std::move(variable));
 }
 
-Decision<Nothing> decide_make_variable(const Tables& tables, const NewVariable& wanted, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const NewVariable& wanted, const Context& context) {
   const auto standing = look_up(tables, wanted.ns, wanted.path, context);
   Decision<Nothing> decision;
   if (standing.variable) return decision;
@@ -122,8 +122,8 @@ Decision<Nothing> decide_make_variable(const Tables& tables, const NewVariable& 
   return decision;
 }
 
-Decision<VariableOutcome> decide_delete_variable(const Tables& tables, const VariableClaim& claim,
-                                                 const Context& context) {
+Decision<VariableOutcome> decide(const Tables& tables, const DeleteVariable& request, const Context& context) {
+  const auto& claim = request.claim;
   const auto standing = look_up(tables, claim.ns, claim.path, context);
   if (!index_matches(standing, claim.cas)) return conflict(standing);
   if (standing.held() && !standing.held_by(claim.lock_id)) return conflict(standing);
@@ -134,8 +134,7 @@ Decision<VariableOutcome> decide_delete_variable(const Tables& tables, const Var
   return decision;
 }
 
-Decision<VariableOutcome> decide_acquire_lock(const Tables& tables, const AcquireLock& request,
-                                              const Context& context) {
+Decision<VariableOutcome> decide(const Tables& tables, const AcquireLock& request, const Context& context) {
   check_times(request.lock);
   const auto standing = look_up(tables, request.ns, request.path, context);
   const bool again = standing.held_by(request.lock.id);
@@ -151,7 +150,8 @@ Decision<VariableOutcome> decide_acquire_lock(const Tables& tables, const Acquir
   return decision;
 }
 
-Decision<VariableOutcome> decide_renew_lock(const Tables& tables, const VariableClaim& claim, const Context& context) {
+Decision<VariableOutcome> decide(const Tables& tables, const RenewLock& request, const Context& context) {
+  const auto& claim = request.claim;
   const auto standing = look_up(tables, claim.ns, claim.path, context);
   if (!standing.held_by(claim.lock_id)) return conflict(standing);
   Decision<VariableOutcome> decision;
@@ -160,8 +160,8 @@ Decision<VariableOutcome> decide_renew_lock(const Tables& tables, const Variable
   return decision;
 }
 
-Decision<VariableOutcome> decide_release_lock(const Tables& tables, const VariableClaim& claim,
-                                              const Context& context) {
+Decision<VariableOutcome> decide(const Tables& tables, const ReleaseLock& request, const Context& context) {
+  const auto& claim = request.claim;
   const auto standing = look_up(tables, claim.ns, claim.path, context);
   if (!standing.held_by(claim.lock_id)) return conflict(standing);
   Variable variable = changed(standing, claim.ns, claim.path, context);
@@ -189,7 +189,7 @@ void lose_lock(std::vector<Change>& changes, const Tables& tables, const Variabl
 
 }  // namespace
 
-Decision<Nothing> decide_expire_locks(const Tables& tables, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const ExpireLocks&, const Context& context) {
   Decision<Nothing> decision;
   for (const auto& lease : tables.rows<VariableLease>()) {
     if (context.now < from_unix_nanos(lease->until)) continue;
@@ -210,7 +210,7 @@ std::optional<TimePoint> next_lock_end(const Tables& tables) {
   return next;
 }
 
-Decision<Nothing> decide_extend_locks(const Tables& tables, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const ExtendLocks&, const Context& context) {
   Decision<Nothing> decision;
   for (const auto& lease : tables.rows<VariableLease>()) {
     const auto variable = tables.find<Variable>(model::variable_key(lease->ns, lease->path));
@@ -220,7 +220,8 @@ Decision<Nothing> decide_extend_locks(const Tables& tables, const Context& conte
   return decision;
 }
 
-Decision<std::int64_t> decide_reseal(const Tables& tables, const std::vector<Resealed>& resealed, const Context&) {
+Decision<std::int64_t> decide(const Tables& tables, const ResealVariables& request, const Context&) {
+  const auto& resealed = request.resealed;
   Decision<std::int64_t> decision;
   for (const auto& entry : resealed) {
     const auto current = tables.find<Variable>(model::variable_key(entry.ns, entry.path));

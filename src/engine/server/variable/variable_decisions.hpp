@@ -27,7 +27,11 @@ struct VariableOutcome {
   bool conflict = false;
 };
 
-Decision<VariableOutcome> decide_put_variable(const Tables&, const VariableClaim&, const SealedItems&, const Context&);
+struct PutVariable {
+  VariableClaim claim;
+  SealedItems items;
+};
+Decision<VariableOutcome> decide(const Tables&, const PutVariable&, const Context&);
 
 /// A variable that shall exist.
 struct NewVariable {
@@ -35,10 +39,13 @@ struct NewVariable {
   SealedItems items;
 };
 /// One that exists stays as it is: of two who make it, the first one's is kept, and both read the same.
-Decision<Nothing> decide_make_variable(const Tables&, const NewVariable&, const Context&);
+Decision<Nothing> decide(const Tables&, const NewVariable&, const Context&);
 
 /// Deleting what is not there succeeds.
-Decision<VariableOutcome> decide_delete_variable(const Tables&, const VariableClaim&, const Context&);
+struct DeleteVariable {
+  VariableClaim claim;
+};
+Decision<VariableOutcome> decide(const Tables&, const DeleteVariable&, const Context&);
 
 struct AcquireLock {
   std::string ns = "default", path;
@@ -48,17 +55,25 @@ struct AcquireLock {
 };
 /// Conflict while somebody else holds it, and for its lock_delay after it was lost. Throws invalid for times out of
 /// range.
-Decision<VariableOutcome> decide_acquire_lock(const Tables&, const AcquireLock&, const Context&);
+Decision<VariableOutcome> decide(const Tables&, const AcquireLock&, const Context&);
 /// Both: conflict unless the lock is held by who names it.
-Decision<VariableOutcome> decide_renew_lock(const Tables&, const VariableClaim&, const Context&);
-Decision<VariableOutcome> decide_release_lock(const Tables&, const VariableClaim&, const Context&);
+struct RenewLock {
+  VariableClaim claim;
+};
+Decision<VariableOutcome> decide(const Tables&, const RenewLock&, const Context&);
+struct ReleaseLock {
+  VariableClaim claim;
+};
+Decision<VariableOutcome> decide(const Tables&, const ReleaseLock&, const Context&);
 
 /// Takes locks away that were not renewed in time, and forgets delays that are over.
-Decision<Nothing> decide_expire_locks(const Tables&, const Context&);
-/// When decide_expire_locks has something to do next; nothing when there is no lock.
+struct ExpireLocks {};
+Decision<Nothing> decide(const Tables&, const ExpireLocks&, const Context&);
+/// When ExpireLocks has something to do next; nothing when there is no lock.
 std::optional<TimePoint> next_lock_end(const Tables&);
 /// After a start of ours: nobody could renew while we were away, so every lock begins its time anew.
-Decision<Nothing> decide_extend_locks(const Tables&, const Context&);
+struct ExtendLocks {};
+Decision<Nothing> decide(const Tables&, const ExtendLocks&, const Context&);
 
 /// A variable under another root key. Passed over when it was written since.
 struct Resealed {
@@ -67,6 +82,9 @@ struct Resealed {
   SealedItems items;
 };
 /// Returns how many were passed over.
-Decision<std::int64_t> decide_reseal(const Tables&, const std::vector<Resealed>&, const Context&);
+struct ResealVariables {
+  std::vector<Resealed> resealed;
+};
+Decision<std::int64_t> decide(const Tables&, const ResealVariables&, const Context&);
 
 }  // namespace underway::server

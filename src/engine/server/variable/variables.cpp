@@ -4,12 +4,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "server/follower.hpp"
 
 namespace underway::server {
 namespace {
 
 constexpr int kRotationRounds = 10;  // against writers that use the old key meanwhile: there are none after the first
 
+/// The longest pause before locks or keys are looked at again after a failure.
 constexpr Duration kRetry = std::chrono::seconds(5);
 
 std::string context_of(const std::string& ns, const std::string& path) { return "variable " + ns + "/" + path; }
@@ -53,18 +55,14 @@ VariableAnswer Variables::answer(const VariableOutcome& outcome) const {
 
 async::awaitable<VariableAnswer> Variables::put(VariableClaim claim, model::StringMap items) {
   check(claim, items);
-  auto decide = [claim, sealed = seal(claim.ns, claim.path, items)](const Tables& tables, const Context& context) {
-    return decide_put_variable(tables, claim, sealed, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  PutVariable wanted{claim, seal(claim.ns, claim.path, items)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::remove(VariableClaim claim) {
   check_path(claim.path);
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_delete_variable(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  DeleteVariable wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::acquire(VariableClaim claim, model::VariableLock lock,
@@ -77,24 +75,17 @@ async::awaitable<VariableAnswer> Variables::acquire(VariableClaim claim, model::
     check_path(claim.path);
   AcquireLock request{claim.ns, claim.path, std::move(lock), {}, !items};
   request.items = seal(claim.ns, claim.path, items ? *items : model::StringMap{});
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_acquire_lock(tables, request, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  co_return answer(co_await writer_.apply(std::move(request)));
 }
 
 async::awaitable<VariableAnswer> Variables::renew(VariableClaim claim) {
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_renew_lock(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  RenewLock wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 async::awaitable<VariableAnswer> Variables::release(VariableClaim claim) {
-  auto decide = [claim](const Tables& tables, const Context& context) {
-    return decide_release_lock(tables, claim, context);
-  };
-  co_return answer(co_await writer_.submit(std::move(decide)));
+  ReleaseLock wanted{std::move(claim)};
+  co_return answer(co_await writer_.apply(std::move(wanted)));
 }
 
 model::StringMap generate(const model::SecretDeclaration& secret) {
@@ -152,39 +143,42 @@ async::awaitable<void> Variables::rotate_by_age(Duration rotation) {
   co_await prepublish(std::max(since + rotation, now + rotation / 2));
 }
 
-async::awaitable<void> Variables::tend_keys(Duration rotation) {
-  while (true) {
-    std::optional<TimePoint> next;
-    try {
-      const std::string promoted = keyring_.promote(clock_.now());
-      if (!promoted.empty()) log::info("server: root key {} is active", promoted);
-      co_await rotate_by_age(rotation);
-      if (const auto* waiting = keyring_.next_prepublished())
-        next = from_unix_nanos(waiting->publish_time);
-      else if (rotation > Duration{0})
-        next = from_unix_nanos(keyring_.active().active_since()) + rotation / 2;
-    } catch (const Error& error) {
-      log::error("server: root keys are as they were, trying again in {}: {}", human_duration(kRetry),
-                 error.one_line());
-      next = clock_.now() + kRetry;
-    }
-    co_await keys_changed_.wait_until(next ? async::deadline_in(*next - clock_.now()) : async::kNever);
-  }
+async::LoopPlan Variables::root_keys_loop(Duration rotation) {
+  return {.area = "server",
+          .name = "root keys",
+          .trouble = "root keys are neither rotated nor activated",
+          .wait = [this, rotation] { return wait_for_keys(rotation); },
+          .reconcile = [this, rotation] { return look_after_keys(rotation); },
+          .retry = async::RetryPolicy::up_to(kRetry),
+          .hurry = &keys_changed_};
+}
+
+async::awaitable<void> Variables::wait_for_keys(Duration rotation) {
+  if (!std::exchange(keys_seen_, true)) co_return;
+  std::optional<TimePoint> next;
+  if (const auto* waiting = keyring_.next_prepublished())
+    next = from_unix_nanos(waiting->publish_time);
+  else if (rotation > Duration{0})
+    next = from_unix_nanos(keyring_.active().active_since()) + rotation / 2;
+  co_await keys_changed_.wait_until(next ? async::deadline_in(*next - clock_.now()) : async::kNever);
+}
+
+async::awaitable<void> Variables::look_after_keys(Duration rotation) {
+  const std::string promoted = keyring_.promote(clock_.now());
+  if (!promoted.empty()) log::info("server: root key {} is active", promoted);
+  co_await rotate_by_age(rotation);
 }
 
 async::awaitable<void> Variables::seal_anew() {
   for (int round = 0; round < kRotationRounds; ++round) {
     const auto* tables = co_await writer_.settled();
-    std::vector<Resealed> resealed;
+    ResealVariables anew;
     for (const auto& row : tables->rows<model::Variable>()) {
       if (row->key_id == keyring_.active_id() || row->sealed.empty()) continue;
-      resealed.push_back({row->ns, row->path, row->modify_index, seal(row->ns, row->path, open(*row).items)});
+      anew.resealed.push_back({row->ns, row->path, row->modify_index, seal(row->ns, row->path, open(*row).items)});
     }
-    if (resealed.empty()) co_return;
-    auto decide = [resealed = std::move(resealed)](const Tables& now, const Context& context) {
-      return decide_reseal(now, resealed, context);
-    };
-    if (co_await writer_.submit(std::move(decide)) == 0) co_return;
+    if (anew.resealed.empty()) co_return;
+    if (co_await writer_.apply(std::move(anew)) == 0) co_return;
   }
   throw Error(Code::conflict, "not every variable could be sealed anew")
       .because("others keep writing them")
@@ -203,35 +197,26 @@ async::awaitable<void> Variables::remove_key(std::string id) {
   keys_changed_.notify_all();
 }
 
-/// The first time, nobody is late: who held a lock could not renew it while there was no server.
-async::awaitable<bool> Variables::expire_now() {
-  auto decide = [first = !extended_](const Tables& tables, const Context& context) {
-    return first ? decide_extend_locks(tables, context) : decide_expire_locks(tables, context);
-  };
-  try {
-    co_await writer_.submit(std::move(decide));
-    extended_ = true;
-    co_return true;
-  } catch (const Error& error) {
-    log::error("server: no lock of a variable was taken away, trying again in {}: {}", human_duration(kRetry),
-               error.one_line());
-  }
-  co_return false;
+async::LoopPlan Variables::locks_loop() {
+  FollowerOptions options;
+  options.scopes = [](const Tables&) { return std::vector<tables::Scope>{{tables::Topic::leases, ""}}; };
+  options.due = [](const Tables& tables) { return next_lock_end(tables); };
+  const auto follower = std::make_shared<Follower>(writer_, clock_, std::move(options));
+  return {.area = "server",
+          .name = "locks of variables",
+          .trouble = "locks that nobody renews are not taken away",
+          .wait = [follower] { return follower->wait_for_news(); },
+          .reconcile = [this] { return expire_locks(); },
+          .retry = async::RetryPolicy::up_to(kRetry)};
 }
 
+/// The first time, nobody is late: who held a lock could not renew it while there was no server.
 async::awaitable<void> Variables::expire_locks() {
-  while (true) {
-    if (!co_await expire_now()) {
-      co_await async::sleep_for(kRetry);
-      continue;
-    }
-    const auto next = next_lock_end(writer_.tables());
-    const tables::Scope leases{tables::Topic::leases, ""};
-    const auto revision = writer_.tables().revision();
-    const auto deadline = next ? async::deadline_in(*next - clock_.now()) : async::kNever;
-    std::vector<tables::Scope> scopes{leases};
-    co_await writer_.changed_since(std::move(scopes), revision, deadline);
-  }
+  if (extended_)
+    co_await writer_.apply(ExpireLocks{});
+  else
+    co_await writer_.apply(ExtendLocks{});
+  extended_ = true;
 }
 
 }  // namespace underway::server

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
 /// Variables as the API and templates use them: in the clear here, sealed in every decision and in the store. Locks
-/// that nobody renews are taken away by `expire_locks`.
+/// that nobody renews are taken away by `locks_loop`.
 
+#include "async/control_loop.hpp"
 #include "async/event.hpp"
 #include "model/cluster.hpp"
 #include "server/variable/keyring.hpp"
@@ -46,24 +47,27 @@ class Variables {
   /// Throws not_found; conflict while the key is active or a variable is sealed under it.
   async::awaitable<void> remove_key(std::string id);
 
-  /// Runs until cancelled.
-  async::awaitable<void> expire_locks();
+  /// Takes away the locks that nobody renews.
+  async::LoopPlan locks_loop();
   /// Activates prepublished keys in time, and prepublishes one when half of the active one's life, `rotation`, is
-  /// over; zero: none is made by itself. Runs until cancelled.
-  async::awaitable<void> tend_keys(Duration rotation);
+  /// over; zero: none is made by itself.
+  async::LoopPlan root_keys_loop(Duration rotation);
 
  private:
   SealedItems seal(const std::string& ns, const std::string& path, const model::StringMap& items) const;
   VariableAnswer answer(const VariableOutcome& outcome) const;
-  async::awaitable<bool> expire_now();
+  async::awaitable<void> expire_locks();
   async::awaitable<crypto::PrivateKey> make_rsa();
   async::awaitable<void> rotate_by_age(Duration rotation);
+  async::awaitable<void> wait_for_keys(Duration rotation);
+  async::awaitable<void> look_after_keys(Duration rotation);
 
   Writer& writer_;
   Keyring& keyring_;
   Clock& clock_;
   async::Pool& beside_;  ///< where keys are made
   bool extended_ = false;
+  bool keys_seen_ = false;
   async::Event keys_changed_;
 };
 

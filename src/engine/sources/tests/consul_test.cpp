@@ -1,7 +1,7 @@
 // Consul, played by answers that version 1.8.7 gave (`consul agent -dev`, one service with a TTL check, some keys; what
 // only counts, as indexes do, is each test's own).
 #include "sources/consul.hpp"
-#include "fake_world.hpp"
+#include "fake_environment.hpp"
 #include "sources/paths.hpp"
 
 namespace underway::sources {
@@ -36,24 +36,24 @@ constexpr const char* kHealth =
 class ConsulTest : public ::testing::Test {
  protected:
   ConsulTest() {
-    auto fake = std::make_unique<FakeWorld>();
-    world = fake.get();
+    auto fake = std::make_unique<FakeEnvironment>();
+    environment = fake.get();
     ConsulSettings settings;
     settings.access.token_file = "/token";
-    consul = std::make_unique<Consul>(world->loop.executor(), std::move(fake), settings);
+    consul = std::make_unique<Consul>(environment->loop.executor(), std::move(fake), settings);
   }
   ~ConsulTest() override {
     token.reset();
-    world->loop.run_until_done(consul->stop());
-    world->settle();
+    environment->loop.run_until_done(consul->stop());
+    environment->settle();
   }
   gotemplate::ForeignReply watch(const ForeignQuery& query) {
     token = consul->watch({query}, [this] { ++changes; });
-    world->settle();
+    environment->settle();
     return consul->find(query);
   }
 
-  FakeWorld* world;
+  FakeEnvironment* environment;
   std::unique_ptr<Consul> consul;
   std::shared_ptr<void> token;
   int changes = 0;
@@ -62,7 +62,7 @@ class ConsulTest : public ::testing::Test {
 TEST_F(ConsulTest, InstancesHaveTheWorstOfTheirChecks) {
   const ForeignQuery query{
       .kind = ForeignKind::service, .name = "web", .datacenter = "dc1", .near = "_agent", .passing = false};
-  world->answers["GET /v1/health/service/web?dc=dc1&near=_agent"] = {indexed(kHealth, 14)};
+  environment->answers["GET /v1/health/service/web?dc=dc1&near=_agent"] = {indexed(kHealth, 14)};
   const auto reply = watch(query);
   ASSERT_TRUE(reply.answer);
   ASSERT_EQ(reply.answer->instances.size(), 1U);
@@ -74,59 +74,59 @@ TEST_F(ConsulTest, InstancesHaveTheWorstOfTheirChecks) {
   EXPECT_EQ(instance.meta.at("version"), "2");
   EXPECT_THAT(instance.tags, ElementsAre("primary", "v2"));
   EXPECT_EQ(instance.checks.size(), 2U);
-  EXPECT_EQ(world->header("/v1/health", "X-Consul-Token"), "site-token");
+  EXPECT_EQ(environment->header("/v1/health", "X-Consul-Token"), "site-token");
 }
 
 TEST_F(ConsulTest, AKeyIsFollowedByItsIndex) {
   const ForeignQuery query{.kind = ForeignKind::key, .name = "app/x"};
   const char* first = R"([{"LockIndex":0,"Key":"app/x","Flags":7,"Value":"b25l","CreateIndex":20,"ModifyIndex":20}])";
   const char* second = R"([{"LockIndex":0,"Key":"app/x","Flags":7,"Value":"dHdv","CreateIndex":20,"ModifyIndex":31}])";
-  world->answers["GET /v1/kv/app/x"] = {indexed(first, 20), indexed(first, 20), indexed(second, 31),
-                                        indexed("", 5, 404)};
+  environment->answers["GET /v1/kv/app/x"] = {indexed(first, 20), indexed(first, 20), indexed(second, 31),
+                                              indexed("", 5, 404)};
   EXPECT_EQ(watch(query).answer->pairs.at(0).value, "one");
   EXPECT_EQ(changes, 1);
-  world->pass(1s);
-  EXPECT_EQ(world->asked("index=20&wait=60s"), 1U);
-  world->changed.notify_all();  // its time is over, and nothing has changed
-  world->settle();
+  environment->pass(1s);
+  EXPECT_EQ(environment->asked("index=20&wait=60s"), 1U);
+  environment->changed.notify_all();  // its time is over, and nothing has changed
+  environment->settle();
   EXPECT_EQ(changes, 1);
-  world->pass(1s);
-  world->changed.notify_all();
-  world->settle();
+  environment->pass(1s);
+  environment->changed.notify_all();
+  environment->settle();
   EXPECT_EQ(changes, 2);
   EXPECT_EQ(consul->find(query).answer->pairs.at(0).value, "two");
-  world->pass(1s);
-  world->changed.notify_all();
-  world->settle();
+  environment->pass(1s);
+  environment->changed.notify_all();
+  environment->settle();
   EXPECT_EQ(consul->find(query).answer->pairs.size(), 0U);
-  world->pass(1s);  // its index has gone back: from the beginning
-  EXPECT_EQ(world->requests.back().target, "/v1/kv/app/x");
+  environment->pass(1s);  // its index has gone back: from the beginning
+  EXPECT_EQ(environment->requests.back().target, "/v1/kv/app/x");
 }
 
 TEST_F(ConsulTest, WhileItIsDownTheReasonIsToldAndWhatWasKnownStays) {
   const ForeignQuery query{.kind = ForeignKind::keys, .name = "app"};
-  world->down = "Connection refused";
+  environment->down = "Connection refused";
   EXPECT_THAT(watch(query).why, HasSubstr("cannot connect to http://there: Connection refused"));
   EXPECT_EQ(changes, 1);
-  world->pass(2s);
+  environment->pass(2s);
   EXPECT_EQ(changes, 1);  // the same reason again is no news
-  world->down.clear();
-  world->answers["GET /v1/kv/app/?recurse=true"] = {
+  environment->down.clear();
+  environment->answers["GET /v1/kv/app/?recurse=true"] = {
       indexed(R"([{"LockIndex":0,"Key":"app/x","Flags":0,"Value":"b25l","CreateIndex":20,"ModifyIndex":20},
                   {"LockIndex":0,"Key":"app/y/","Flags":0,"Value":null,"CreateIndex":21,"ModifyIndex":21}])",
               21)};
-  world->pass(1min);
+  environment->pass(1min);
   EXPECT_EQ(changes, 2);
   EXPECT_EQ(consul->find(query).answer->pairs.size(), 2U);
-  world->down = "Connection refused";
-  world->changed.notify_all();
-  world->pass(1min);
+  environment->down = "Connection refused";
+  environment->changed.notify_all();
+  environment->pass(1min);
   EXPECT_EQ(consul->find(query).answer->pairs.size(), 2U);
   EXPECT_EQ(changes, 2);
 }
 
 TEST_F(ConsulTest, ServicesAreSorted) {
-  world->answers["GET /v1/catalog/services"] = {indexed(R"({"consul":[],"web":["v2","primary"]})", 3)};
+  environment->answers["GET /v1/catalog/services"] = {indexed(R"({"consul":[],"web":["v2","primary"]})", 3)};
   const auto reply = watch({.kind = ForeignKind::services});
   ASSERT_TRUE(reply.answer);
   EXPECT_EQ(reply.answer->services.at(0).name, "consul");
@@ -135,24 +135,25 @@ TEST_F(ConsulTest, ServicesAreSorted) {
 
 TEST_F(ConsulTest, ARefusalAndNonsenseAreReasons) {
   const ForeignQuery query{.kind = ForeignKind::key, .name = "app/x"};
-  world->answers["GET /v1/kv/app/x"] = {indexed("Permission denied", 0, 403), indexed("<html>", 1), indexed("{}", 1)};
+  environment->answers["GET /v1/kv/app/x"] = {indexed("Permission denied", 0, 403), indexed("<html>", 1),
+                                              indexed("{}", 1)};
   EXPECT_THAT(watch(query).why, HasSubstr("Consul answers 403: Permission denied"));
-  world->pass(1s);
+  environment->pass(1s);
   EXPECT_THAT(consul->find(query).why, HasSubstr("JSON"));
-  world->pass(1min);
+  environment->pass(1min);
   EXPECT_THAT(consul->find(query).why, HasSubstr("it is no list"));
 }
 
 TEST_F(ConsulTest, WhatNobodyAsksAnyMoreIsForgotten) {
   const ForeignQuery query{.kind = ForeignKind::key, .name = "app/x"};
-  world->answers["GET /v1/kv/app/x"] = {indexed(R"([{"Key":"app/x","Value":"b25l"}])", 20)};
+  environment->answers["GET /v1/kv/app/x"] = {indexed(R"([{"Key":"app/x","Value":"b25l"}])", 20)};
   EXPECT_TRUE(watch(query).answer);
   token.reset();
-  world->settle();
+  environment->settle();
   EXPECT_FALSE(consul->find(query).answer);
-  const auto asked = world->requests.size();
-  world->pass(1h);
-  EXPECT_EQ(world->requests.size(), asked);
+  const auto asked = environment->requests.size();
+  environment->pass(1h);
+  EXPECT_EQ(environment->requests.size(), asked);
 }
 
 TEST(Paths, DoNotLeadElsewhere) {

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
+#include "sources/environment.hpp"
 #include "sources/settings.hpp"
-#include "sources/world.hpp"
 
 namespace underway::sources {
 namespace {

@@ -2,7 +2,7 @@
 // method", "KV secrets engine", "Database secrets engine", "/sys/leases") shows.
 #include <boost/json/parse.hpp>
 
-#include "fake_world.hpp"
+#include "fake_environment.hpp"
 #include "sources/lease.hpp"
 #include "sources/vault.hpp"
 
@@ -36,33 +36,33 @@ constexpr const char* kVersion2 =
 class VaultTest : public ::testing::Test {
  protected:
   VaultTest() {
-    auto fake = std::make_unique<FakeWorld>();
-    world = fake.get();
-    world->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 3600)};
-    world->answers["GET /v1/auth/token/lookup-self"] = {
+    auto fake = std::make_unique<FakeEnvironment>();
+    environment = fake.get();
+    environment->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 3600)};
+    environment->answers["GET /v1/auth/token/lookup-self"] = {
         http::json(R"({"data":{"ttl":7200,"renewable":true,"policies":["site"]}})")};
-    world->answers["POST /v1/auth/token/renew-self"] = {login("task-token", 3600)};
+    environment->answers["POST /v1/auth/token/renew-self"] = {login("task-token", 3600)};
     settings.access.token_file = "/token";
     settings.allow = {"secret/data/${namespace}/*"};
     world_owner = std::move(fake);
   }
   ~VaultTest() override {
     tokens.clear();
-    if (vault) world->loop.run_until_done(vault->stop());
-    world->settle();
+    if (vault) environment->loop.run_until_done(vault->stop());
+    environment->settle();
   }
-  void open() { vault = std::make_unique<Vault>(world->loop.executor(), std::move(world_owner), settings); }
+  void open() { vault = std::make_unique<Vault>(environment->loop.executor(), std::move(world_owner), settings); }
   gotemplate::ForeignReply watch(const ForeignQuery& query) {
     if (!vault) open();
     tokens.push_back(vault->watch(asker, {query}, [this] { ++changes; }));
-    world->settle();
+    environment->settle();
     return vault->find(asker, query);
   }
   gotemplate::ForeignReply watch(const std::string& path) { return watch(read(path)); }
   static ForeignQuery read(const std::string& path) { return {.kind = ForeignKind::secret, .name = path}; }
 
-  std::unique_ptr<World> world_owner;
-  FakeWorld* world;
+  std::unique_ptr<Environment> world_owner;
+  FakeEnvironment* environment;
   VaultSettings settings;
   std::unique_ptr<Vault> vault;
   std::vector<std::shared_ptr<void>> tokens;
@@ -77,27 +77,27 @@ class VaultTest : public ::testing::Test {
 };
 
 TEST_F(VaultTest, ATaskLogsInWithItsIdentityAndTheRoleOfItsJob) {
-  world->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
+  environment->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
   const auto reply = watch("secret/data/db");
   ASSERT_TRUE(reply.answer && reply.answer->secret);
   EXPECT_EQ(reply.answer->secret->data.at("data").at("password").as_string(), "s3cret");
-  EXPECT_THAT(world->signed_for, ElementsAre(asker));
-  const auto body = boost::json::parse(world->requests.at(0).body);
+  EXPECT_THAT(environment->signed_for, ElementsAre(asker));
+  const auto body = boost::json::parse(environment->requests.at(0).body);
   EXPECT_EQ(body.at("role").as_string(), "web");
   EXPECT_EQ(body.at("jwt").as_string(), "the.task.identity");
-  EXPECT_EQ(world->header("/v1/secret/data/db", "X-Vault-Token"), "task-token");
+  EXPECT_EQ(environment->header("/v1/secret/data/db", "X-Vault-Token"), "task-token");
 }
 
 TEST_F(VaultTest, ATaskWithoutAVaultBlockReadsWhatTheSiteAllows) {
   asker.logs_in = false;
   asker.vault_role.clear();
-  world->answers["GET /v1/secret/data/default/db"] = {secret(kVersion2)};
+  environment->answers["GET /v1/secret/data/default/db"] = {secret(kVersion2)};
   EXPECT_TRUE(watch("secret/data/default/db").answer);
-  EXPECT_EQ(world->header("/v1/secret/data/default/db", "X-Vault-Token"), "site-token");
+  EXPECT_EQ(environment->header("/v1/secret/data/default/db", "X-Vault-Token"), "site-token");
   EXPECT_THROW(vault->find(asker, read("secret/data/ops/db")), Error);
   EXPECT_THROW(vault->find(asker, read("secret/data/default/../ops/db")), Error);
   EXPECT_THROW(vault->watch(asker, {read("sys/raw")}, [] {}), Error);
-  EXPECT_EQ(world->asked("login"), 0U);
+  EXPECT_EQ(environment->asked("login"), 0U);
 }
 
 TEST_F(VaultTest, WithoutATokenOfTheSiteATaskNeedsAVaultBlock) {
@@ -113,12 +113,12 @@ TEST_F(VaultTest, WithoutATokenOfTheSiteATaskNeedsAVaultBlock) {
 }
 
 TEST_F(VaultTest, PathsOfVersion2AreCompleted) {
-  world->answers["GET /v1/sys/internal/ui/mounts/secret/db"] = {
+  environment->answers["GET /v1/sys/internal/ui/mounts/secret/db"] = {
       http::json(R"({"data":{"path":"secret/","type":"kv","options":{"version":"2"}}})")};
-  world->answers["GET /v1/sys/internal/ui/mounts/secret/apps"] =
-      world->answers["GET /v1/sys/internal/ui/mounts/secret/db"];
-  world->answers["GET /v1/secret/data/db?version=2"] = {secret(kVersion2)};
-  world->answers["GET /v1/secret/metadata/apps?list=true"] = {http::json(R"({"data":{"keys":["web/","db"]}})")};
+  environment->answers["GET /v1/sys/internal/ui/mounts/secret/apps"] =
+      environment->answers["GET /v1/sys/internal/ui/mounts/secret/db"];
+  environment->answers["GET /v1/secret/data/db?version=2"] = {secret(kVersion2)};
+  environment->answers["GET /v1/secret/metadata/apps?list=true"] = {http::json(R"({"data":{"keys":["web/","db"]}})")};
   EXPECT_TRUE(watch("secret/db?version=2").answer->secret);
   const auto names = watch(ForeignQuery{.kind = ForeignKind::secrets, .name = "secret/apps"});
   EXPECT_THAT(names.answer->names, ElementsAre("db", "web/"));
@@ -126,40 +126,41 @@ TEST_F(VaultTest, PathsOfVersion2AreCompleted) {
 }
 
 TEST_F(VaultTest, ALeaseIsRenewedBeforeHalfOfItIsOverAndTheSecretStays) {
-  world->answers["GET /v1/database/creds/x"] = {secret(R"({"username":"v-1"})", "database/creds/x/abc", 1000, true),
-                                                secret(R"({"username":"v-2"})", "database/creds/x/def", 1000, true)};
-  world->answers["PUT /v1/sys/leases/renew"] = {secret("null", "database/creds/x/abc", 1000, true),
-                                                secret("null", "database/creds/x/abc", 120, true)};
+  environment->answers["GET /v1/database/creds/x"] = {
+      secret(R"({"username":"v-1"})", "database/creds/x/abc", 1000, true),
+      secret(R"({"username":"v-2"})", "database/creds/x/def", 1000, true)};
+  environment->answers["PUT /v1/sys/leases/renew"] = {secret("null", "database/creds/x/abc", 1000, true),
+                                                      secret("null", "database/creds/x/abc", 120, true)};
   watch("database/creds/x");
-  world->pass(449s);
-  EXPECT_EQ(world->asked("sys/leases/renew"), 0U);
-  world->pass(1s);
-  EXPECT_EQ(world->asked("sys/leases/renew"), 1U);
-  EXPECT_EQ(boost::json::parse(world->requests.back().body).at("lease_id").as_string(), "database/creds/x/abc");
+  environment->pass(449s);
+  EXPECT_EQ(environment->asked("sys/leases/renew"), 0U);
+  environment->pass(1s);
+  EXPECT_EQ(environment->asked("sys/leases/renew"), 1U);
+  EXPECT_EQ(boost::json::parse(environment->requests.back().body).at("lease_id").as_string(), "database/creds/x/abc");
   EXPECT_EQ(changes, 1);
   // Near its longest time a renewal gives less: another secret is taken.
-  world->pass(450s);
+  environment->pass(450s);
   EXPECT_EQ(changes, 2);
   EXPECT_EQ(vault->find(asker, read("database/creds/x")).answer->secret->data.at("username").as_string(), "v-2");
 }
 
 TEST_F(VaultTest, ALeaseThatCannotBeRenewedIsReplacedNearItsEnd) {
-  world->answers["GET /v1/aws/creds/x"] = {secret(R"({"access_key":"1"})", "aws/creds/x/abc", 1000),
-                                           secret(R"({"access_key":"2"})", "aws/creds/x/def", 1000)};
+  environment->answers["GET /v1/aws/creds/x"] = {secret(R"({"access_key":"1"})", "aws/creds/x/abc", 1000),
+                                                 secret(R"({"access_key":"2"})", "aws/creds/x/def", 1000)};
   watch("aws/creds/x");
-  world->pass(849s);
+  environment->pass(849s);
   EXPECT_EQ(changes, 1);
-  world->pass(1s);
+  environment->pass(1s);
   EXPECT_EQ(changes, 2);
   EXPECT_EQ(until_replacement(1000s, 1), 900s);
   EXPECT_EQ(until_renewal(1000s, 1), 500s);
 }
 
 TEST_F(VaultTest, WhatHasNoLeaseIsReadAgainFromTimeToTime) {
-  world->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
+  environment->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
   watch("secret/data/db");
-  world->pass(5min);
-  EXPECT_EQ(world->asked("GET /v1/secret/data/db"), 2U);
+  environment->pass(5min);
+  EXPECT_EQ(environment->asked("GET /v1/secret/data/db"), 2U);
   const TimePoint now = from_unix_nanos(1'700'000'000'000'000'000);
   gotemplate::Secret certificate;
   certificate.data = {{"certificate", "PEM"}, {"expiration", 1'700'001'000}};
@@ -170,84 +171,86 @@ TEST_F(VaultTest, WhatHasNoLeaseIsReadAgainFromTimeToTime) {
 }
 
 TEST_F(VaultTest, TheTokenIsRenewedAndReplacedBeforeItEnds) {
-  world->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 1000), login("second-token", 1000)};
-  world->answers["POST /v1/auth/token/renew-self"] = {login("task-token", 1000), login("task-token", 100)};
-  world->answers["GET /v1/database/creds/x"] = {secret(R"({"username":"v-1"})", "database/creds/x/abc", 100000, true),
-                                                secret(R"({"username":"v-2"})", "database/creds/x/def", 100000, true)};
+  environment->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 1000), login("second-token", 1000)};
+  environment->answers["POST /v1/auth/token/renew-self"] = {login("task-token", 1000), login("task-token", 100)};
+  environment->answers["GET /v1/database/creds/x"] = {
+      secret(R"({"username":"v-1"})", "database/creds/x/abc", 100000, true),
+      secret(R"({"username":"v-2"})", "database/creds/x/def", 100000, true)};
   watch("database/creds/x");
-  world->pass(450s);
-  EXPECT_EQ(world->asked("renew-self"), 1U);
-  EXPECT_EQ(world->asked("login"), 1U);
-  world->pass(450s);  // less than half of what it was: another one, and what was leased with the first is read again
-  EXPECT_EQ(world->asked("login"), 2U);
+  environment->pass(450s);
+  EXPECT_EQ(environment->asked("renew-self"), 1U);
+  EXPECT_EQ(environment->asked("login"), 1U);
+  environment->pass(
+      450s);  // less than half of what it was: another one, and what was leased with the first is read again
+  EXPECT_EQ(environment->asked("login"), 2U);
   EXPECT_EQ(vault->find(asker, read("database/creds/x")).answer->secret->data.at("username").as_string(), "v-2");
-  EXPECT_EQ(std::string(world->requests.back().headers.find("X-Vault-Token").value_or("")), "second-token");
+  EXPECT_EQ(std::string(environment->requests.back().headers.find("X-Vault-Token").value_or("")), "second-token");
 }
 
 TEST_F(VaultTest, WhileItIsDownOrSealedTheReasonIsTold) {
-  world->down = "Connection refused";
+  environment->down = "Connection refused";
   EXPECT_THAT(watch("secret/data/db").why, HasSubstr("Connection refused"));
-  world->down.clear();
-  world->answers["POST /v1/auth/jwt-nomad/login"] = {http::json(R"({"errors":["Vault is sealed"]})", 503)};
-  world->pass(2s);
+  environment->down.clear();
+  environment->answers["POST /v1/auth/jwt-nomad/login"] = {http::json(R"({"errors":["Vault is sealed"]})", 503)};
+  environment->pass(2s);
   EXPECT_THAT(vault->find(asker, read("secret/data/db")).why, HasSubstr("Vault answers 503: Vault is sealed"));
-  world->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 3600)};
-  world->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
-  world->pass(1min);
+  environment->answers["POST /v1/auth/jwt-nomad/login"] = {login("task-token", 3600)};
+  environment->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
+  environment->pass(1min);
   EXPECT_TRUE(vault->find(asker, read("secret/data/db")).answer);
-  world->down = "Connection refused";
-  world->pass(1h);
+  environment->down = "Connection refused";
+  environment->pass(1h);
   EXPECT_TRUE(vault->find(asker, read("secret/data/db")).answer);
 }
 
 TEST_F(VaultTest, ARefusedPathEndsNoLeasesOfOthers) {
-  world->answers["GET /v1/secret/data/db"] = {
+  environment->answers["GET /v1/secret/data/db"] = {
       http::json(R"({"errors":["1 error occurred:\n\t* permission denied"]})", 403)};
   const auto why = watch("secret/data/db").why;
   EXPECT_THAT(why, HasSubstr("Vault answers 403: 1 error occurred:  * permission denied"));
   EXPECT_THAT(why, Not(HasSubstr("task-token")));
-  for (int i = 0; i < 20; ++i) world->pass(1min);
-  EXPECT_EQ(world->asked("login"), 1U);
+  for (int i = 0; i < 20; ++i) environment->pass(1min);
+  EXPECT_EQ(environment->asked("login"), 1U);
   // The token itself is no longer good.
-  world->answers["GET /v1/auth/token/lookup-self"] = {http::json(R"({"errors":["permission denied"]})", 403)};
-  for (int i = 0; i < 3; ++i) world->pass(1min);
-  EXPECT_EQ(world->asked("login"), 2U);
+  environment->answers["GET /v1/auth/token/lookup-self"] = {http::json(R"({"errors":["permission denied"]})", 403)};
+  for (int i = 0; i < 3; ++i) environment->pass(1min);
+  EXPECT_EQ(environment->asked("login"), 2U);
 }
 
 TEST_F(VaultTest, ATokenThatMayNotLookItselfUpIsTakenAnewOnceAndThenTrusted) {
-  world->answers["GET /v1/auth/token/lookup-self"] = {http::json(R"({"errors":["permission denied"]})", 403)};
-  world->answers["GET /v1/secret/data/db"] = world->answers["GET /v1/auth/token/lookup-self"];
+  environment->answers["GET /v1/auth/token/lookup-self"] = {http::json(R"({"errors":["permission denied"]})", 403)};
+  environment->answers["GET /v1/secret/data/db"] = environment->answers["GET /v1/auth/token/lookup-self"];
   std::deque<http::Response> logins;
   for (int i = 0; i < 100; ++i) logins.push_back(login(("token-" + std::to_string(i)).c_str(), 36000));
-  world->answers["POST /v1/auth/jwt-nomad/login"] = logins;
+  environment->answers["POST /v1/auth/jwt-nomad/login"] = logins;
   watch("secret/data/db");
-  for (int i = 0; i < 20; ++i) world->pass(1min);
-  EXPECT_EQ(world->asked("login"), 2U);
+  for (int i = 0; i < 20; ++i) environment->pass(1min);
+  EXPECT_EQ(environment->asked("login"), 2U);
 }
 
 TEST_F(VaultTest, ATokenFileThatOthersReadIsAReason) {
   asker.logs_in = false;
-  world->token_problem = Error(Code::denied, "the token file '/token' is not used");
+  environment->token_problem = Error(Code::denied, "the token file '/token' is not used");
   EXPECT_THAT(watch("secret/data/default/db").why, HasSubstr("is not used"));
 }
 
 TEST_F(VaultTest, ASecretIsMadeByWriting) {
   ForeignQuery query = read("pki/issue/x");
   query.parameters = {{"common_name", "web.example"}};
-  world->answers["PUT /v1/pki/issue/x"] = {secret(R"({"certificate":"PEM","expiration":1700001000})")};
+  environment->answers["PUT /v1/pki/issue/x"] = {secret(R"({"certificate":"PEM","expiration":1700001000})")};
   EXPECT_TRUE(watch(query).answer->secret);
-  EXPECT_EQ(world->requests.back().body, R"({"common_name":"web.example"})");
+  EXPECT_EQ(environment->requests.back().body, R"({"common_name":"web.example"})");
 }
 
 TEST_F(VaultTest, TheSessionEndsWithTheLastQuestion) {
-  world->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
+  environment->answers["GET /v1/secret/data/db"] = {secret(kVersion2)};
   watch("secret/data/db");
   tokens.clear();
-  world->settle();
+  environment->settle();
   EXPECT_FALSE(vault->find(asker, read("secret/data/db")).answer);
-  const auto asked = world->requests.size();
-  world->pass(24h);
-  EXPECT_EQ(world->requests.size(), asked);
+  const auto asked = environment->requests.size();
+  environment->pass(24h);
+  EXPECT_EQ(environment->requests.size(), asked);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class Wire : public ::testing::Test {
   }
   void open(const std::string& address) {
     settings.consul.access.address = settings.vault.access.address = address;
-    sources = std::make_unique<Sources>(loop.executor(), pool, settings, sign);
+    sources = std::make_unique<Sources>(loop.executor(), pool, clock, settings, sign);
   }
   gotemplate::ForeignReply ask(const ForeignQuery& query) {
     bool told = false;
@@ -72,6 +72,7 @@ class Wire : public ::testing::Test {
   async::Loop loop;
   http::Router router;
   http::Server server{loop.executor(), router};
+  SystemClock clock;
   Settings settings;
   Asker asker{.ns = "default", .job_id = "web", .group = "g", .task = "t", .logs_in = true, .vault_role = "web"};
   std::unique_ptr<Sources> sources;

@@ -53,7 +53,7 @@ bool names_audience(const boost::json::object& claims, const std::string& audien
   if (value->is_string()) return value->as_string() == audience;
   if (!value->is_array()) return false;
   return std::any_of(value->as_array().begin(), value->as_array().end(),
-                     [&](const auto& one) { return one.is_string() && one.as_string() == audience; });
+                     [&](const auto& member) { return member.is_string() && member.as_string() == audience; });
 }
 
 void check_claims(const boost::json::object& claims, const JwtExpectation& expected) {

@@ -24,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (error.code() != Code::denied) std::abort();
   }
   try {
-    for (const auto& one : crypto::parse_issuer_keys(input)) {
-      if (one.key == nullptr) std::abort();
+    for (const auto& issuer_key : crypto::parse_issuer_keys(input)) {
+      if (issuer_key.key == nullptr) std::abort();
     }
   } catch (const Error& error) {
     if (error.code() != Code::invalid) std::abort();

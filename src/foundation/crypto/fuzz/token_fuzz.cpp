@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     const auto keys = crypto::parse_jwks(input);
-    for (const auto& one : keys) crypto::verify(one, "message", input);
+    for (const auto& verifying_key : keys) crypto::verify(verifying_key, "message", input);
   } catch (const Error& error) {
     if (error.code() != Code::invalid) std::abort();
   }

@@ -1,12 +1,12 @@
 // Changes of case, as strings.Title, goutils and xstrings make them: names in one spelling made from another.
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -392,4 +392,4 @@ std::vector<Function> case_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

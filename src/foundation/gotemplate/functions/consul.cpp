@@ -1,10 +1,10 @@
 // consul-template's helpers, for job templates.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/time.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 // regex.cpp
 Value regex_replace(std::string_view pattern, std::string_view replacement, std::string_view text, Run& run);
@@ -371,4 +371,4 @@ std::vector<Function> consul_functions() {
   return all;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,13 +1,13 @@
 // What job templates ask the node: the environment, files, variables and services.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/objects.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/objects.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -201,4 +201,4 @@ std::vector<Function> data_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

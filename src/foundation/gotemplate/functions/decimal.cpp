@@ -1,12 +1,12 @@
-#include "gotemplate/detail/decimal.hpp"
+#include "gotemplate/functions/decimal.hpp"
 
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
 #include <charconv>
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::vector<Function> decimal_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

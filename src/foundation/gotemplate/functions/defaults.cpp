@@ -1,10 +1,10 @@
 // Defaults, types and flow, Sprig's.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::vector<Function> default_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,11 +1,11 @@
 // JSON, base64 and base32, Sprig's.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -219,4 +219,4 @@ std::vector<Function> encoding_functions() {
   return functions;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,13 +1,13 @@
 // consul-template's functions for Consul and Vault: services, keys and secrets, wherever the source has them from.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/objects.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/objects.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -324,4 +324,4 @@ std::vector<Function> foreign_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

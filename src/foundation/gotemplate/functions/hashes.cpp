@@ -1,11 +1,11 @@
 // Digests of texts, in lower-case hexadecimal.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
 #include <openssl/evp.h>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::vector<Function> hash_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,13 +1,13 @@
 // JSON as Go's encoding/json writes it.
 #include "base/json.hpp"
 #include "base/error.hpp"
-#include "gotemplate/detail/format_number.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/printing/format_number.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -115,4 +115,4 @@ std::string to_json(const Value& value, Run& run, bool escape_html, unsigned ind
   return writer.take();
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

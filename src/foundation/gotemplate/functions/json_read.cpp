@@ -1,10 +1,10 @@
 // JSON as Go's encoding/json reads it into an interface {}.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -176,4 +176,4 @@ Value from_json(std::string_view text, Run& run) {
   return JsonReader(text, run).read();
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,11 +1,11 @@
 // Lists, Sprig's. A function and its "must" twin do the same: both fail with the reason.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/time.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -190,4 +190,4 @@ std::vector<Function> list_functions() {
   return functions;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,9 +1,9 @@
 // Dictionaries, Sprig's. `set`, `unset` and the merges change their first map, which must be one that the template
 // made.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -197,4 +197,4 @@ std::vector<Function> map_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,12 +1,12 @@
 // Arithmetic: Sprig's, which takes texts for numbers and 0 for what is none.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
 
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -237,4 +237,4 @@ std::vector<Function> number_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,8 +1,8 @@
 // Paths, as Go's package path; Sprig's os… functions are the same on Linux.
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::vector<Function> path_functions() {
   return functions;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,7 +1,7 @@
 // Functions that consul-template and Sprig have and templates here have not: each says what to use in its place.
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -82,4 +82,4 @@ std::vector<Function> refused_sprig_functions() {
   return refused(kAll);
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,12 +1,12 @@
 // Regular expressions, in RE2's syntax as in Go.
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <re2/re2.h>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -239,4 +239,4 @@ std::vector<Function> regex_functions() {
   return functions;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,8 +1,8 @@
 // consul-template's scratch: values that a rendering keeps under names.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::vector<Function> scratch_functions() {
            }}};
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

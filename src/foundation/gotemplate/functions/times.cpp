@@ -1,13 +1,13 @@
 // Times, Sprig's. All are in UTC.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/time.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <array>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -230,4 +230,4 @@ std::vector<Function> time_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,15 +1,15 @@
 // TOML: writing, as BurntSushi's encoder does: plain members first, then tables.
 #include "base/error.hpp"
-#include "gotemplate/detail/format_number.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/printing/format_number.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -168,4 +168,4 @@ std::string to_toml(const Value& value, Run& run) {
   return writer.take();
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,13 +1,13 @@
 // URLs taken apart and put together, as Go's net/url does it.
 #include "base/error.hpp"
-#include "gotemplate/detail/library.hpp"
+#include "gotemplate/functions/library.hpp"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <cctype>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -264,4 +264,4 @@ std::vector<Function> url_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

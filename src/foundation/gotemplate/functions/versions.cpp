@@ -1,15 +1,15 @@
 // Semantic versions, as Masterminds/semver 3.2 reads and compares them.
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
 
 #include <re2/re2.h>
 
 #include <array>
 #include <compare>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -296,4 +296,4 @@ std::vector<Function> version_functions() {
   };
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -2,17 +2,17 @@
 #include "yaml/yaml.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/library.hpp"
-#include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/functions/library.hpp"
+#include "gotemplate/language/literal.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -393,4 +393,4 @@ std::string to_yaml(const Value& value, Run& run) {
   return out;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -81,9 +81,9 @@ class TypeReader {
     Type type{.form = Type::Form::tuple};
     bool good = true;
     for (const auto& element : *elements) {
-      auto one = read(element);
-      good = good && one;
-      if (one) type.elements.push_back(std::move(*one));
+      auto inner = read(element);
+      good = good && inner;
+      if (inner) type.elements.push_back(std::move(*inner));
     }
     return good ? std::optional(std::move(type)) : std::nullopt;
   }

@@ -192,8 +192,9 @@ int verify_pinned(X509_STORE_CTX* context, void*) {
   const auto free_stack = [](STACK_OF(X509) * stack) { sk_X509_free(stack); };
   const std::unique_ptr<STACK_OF(X509), decltype(free_stack)> trusted(sk_X509_new_null(), free_stack);
   for (int i = 0; i < sk_X509_num(shown); ++i) {
-    X509* one = sk_X509_value(shown, i);
-    if (crypto::fingerprint(one) == transport.native().pinned_authority) sk_X509_push(trusted.get(), one);
+    X509* certificate = sk_X509_value(shown, i);
+    if (crypto::fingerprint(certificate) == transport.native().pinned_authority)
+      sk_X509_push(trusted.get(), certificate);
   }
   if (sk_X509_num(trusted.get()) == 0) {
     transport.refuse(

@@ -24,7 +24,7 @@ class TrashTest : public testing::Test {
   }
   std::vector<std::string> whats() const {
     std::vector<std::string> all;
-    for (const auto& one : trash_.list()) all.push_back(one.what);
+    for (const auto& item : trash_.list()) all.push_back(item.what);
     return all;
   }
 

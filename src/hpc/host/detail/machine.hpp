@@ -14,6 +14,6 @@ BootInput describe_boot(const Layout& layout, const ClusterSpec& cluster, const 
                         const HostGroups& groups, const std::vector<std::string>& visible);
 
 /// Device nodes a host gets: those of a fixed list that this machine has.
-std::vector<BootNode> find_devices();
+std::vector<os::DeviceNode> find_devices();
 
 }  // namespace underway::host

@@ -67,13 +67,7 @@ class ControllerTest : public ::testing::Test {
   }
 
   void put(tables::Change change) {
-    auto decide = [&](const tables::Tables&, const server::Context&) {
-      server::Decision<server::Nothing> decision;
-      decision.changes.push_back(change);
-      return decision;
-    };
-    auto submit = [&]() -> async::awaitable<void> { co_await server_.writer().submit(decide); };
-    loop_.run_until_done(submit());
+    loop_.run_until_done(server_.apply(server::testing::PutChanges{{std::move(change)}}));
   }
   /// One host, c1, without a network.
   void declare_cluster() {
@@ -118,11 +112,7 @@ TEST_F(ControllerTest, AHostWhoseAgentDoesNotJoinTellsWhatTheAgentSays) {
   model::Node node = server::testing::make_node(1);
   node.cluster = "demo";
   node.host = "c1";
-  auto decide = [&](const tables::Tables& tables, const server::Context& context) {
-    return server::decide_register_node(tables, node, "secret", context);
-  };
-  auto join = [&]() -> async::awaitable<void> { co_await server_.writer().submit(decide); };
-  loop_.run_until_done(join());
+  loop_.run_until_done(server_.apply(server::RegisterNode{node, "secret"}));
   EXPECT_EQ(host()->node_id, server::testing::uuid(1));
   EXPECT_EQ(host()->status_description, "");
 }
@@ -164,11 +154,12 @@ TEST(DecideHostWaits, LeavesAHostAloneThatHasJoinedOrIsToGo) {
         return decision;
       });
       const bool waits = !joined && status == model::HostStatus::running;
-      EXPECT_EQ(decide_host_waits(desk.tables, "demo", host.name, "words").changes.size(), waits ? 1U : 0U)
+      EXPECT_EQ(decide(desk.tables, HostWaits{"demo", host.name, "words"}, desk.context()).changes.size(),
+                waits ? 1U : 0U)
           << host.name;
     }
   }
-  EXPECT_TRUE(decide_host_waits(desk.tables, "demo", "unknown", "words").changes.empty());
+  EXPECT_TRUE(decide(desk.tables, HostWaits{"demo", "unknown", "words"}, desk.context()).changes.empty());
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ bool dies_at(int step, const LocalOptions& options, const std::string& ledger_pa
       dying.on_step = [&](const std::string&) {
         if (seen++ == step) ::kill(::getpid(), SIGKILL);
       };
-      LocalProvider provider(dying, ledger);
+      SystemClock clock;
+      LocalProvider provider(dying, ledger, clock);
       provider.prepare(cluster);
       for (const auto& host : hosts) provider.create(host);
       ::_exit(0);

@@ -89,7 +89,7 @@ void LocalHosts::start() {
   provider_.reset();
   ledger_.reset();
   ledger_ = std::make_unique<os::Ledger>(state_dir_ + "/ledger");
-  provider_ = std::make_unique<LocalProvider>(options(), *ledger_);
+  provider_ = std::make_unique<LocalProvider>(options(), *ledger_, clock_);
 }
 
 LocalOptions LocalHosts::options() const {
@@ -118,7 +118,7 @@ std::vector<HostInfo> LocalHosts::create_in_parallel(int count) {
         std::async(std::launch::async, [this, n] { return provider_->create(host(fmt::format("c{}", n), 10 + n)); }));
   }
   std::vector<HostInfo> hosts;
-  for (auto& one : pending) hosts.push_back(one.get());
+  for (auto& started : pending) hosts.push_back(started.get());
   return hosts;
 }
 

@@ -41,6 +41,7 @@ class LocalHosts : public ::testing::Test {
   std::string cluster_ = fmt::format("t{}", ::getpid());
   std::string state_dir_ = fmt::format("/tmp/underway-host-test-{}", ::getpid());
   std::unique_ptr<os::Ledger> ledger_;
+  SystemClock clock_;
   std::unique_ptr<LocalProvider> provider_;
 };
 

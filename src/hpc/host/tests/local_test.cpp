@@ -59,7 +59,7 @@ TEST_F(LocalHosts, SeeOnlyTheSocketOfTheStateDirectory) {
     auto where = options();
     where.state_dir = hidden;
     where.visible = {hidden + "/socket"};
-    LocalProvider provider(where, ledger);
+    LocalProvider provider(where, ledger, clock_);
     provider.prepare(cluster());
     const auto c1 = provider.create(host("c1", 11));
     EXPECT_EQ(shell(c1, "ls " + hidden), "socket");

@@ -15,7 +15,7 @@ class Entries : public ::testing::Test {
  protected:
   void made(const char* when, Impact impact, std::string what = "apply cluster 'demo'") {
     std::vector<tables::Change> changes;
-    Entry entry;
+    ChangeEntry entry;
     entry.at = unix_nanos(*parse_time(when));
     entry.who = "anna";
     entry.what = std::move(what);
@@ -23,7 +23,7 @@ class Entries : public ::testing::Test {
     keep(desk.tables, changes, std::move(entry));
     desk.commit(std::move(changes));
   }
-  std::vector<Entry> since(const char* when, std::size_t limit = 100) {
+  std::vector<ChangeEntry> since(const char* when, std::size_t limit = 100) {
     return entries_since(desk.tables, *parse_time(when), limit);
   }
 
@@ -107,9 +107,9 @@ TEST_F(Entries, AreCountedByClassAndMonth) {
 }
 
 TEST(JudgementOf, TakesTheWorstAndTellsOnlyThat) {
-  const auto one = judgement_of({{Impact::none, "a file changes"}, {Impact::drain, "c1"}, {Impact::drain, "c2"}});
-  EXPECT_EQ(one.impact, Impact::drain);
-  EXPECT_EQ(sentence(one), "drain: c1; c2");
+  const auto judgement = judgement_of({{Impact::none, "a file changes"}, {Impact::drain, "c1"}, {Impact::drain, "c2"}});
+  EXPECT_EQ(judgement.impact, Impact::drain);
+  EXPECT_EQ(sentence(judgement), "drain: c1; c2");
   const Finding x{Impact::brief, "x"};
   EXPECT_EQ(judgement_of({x, x, x, x, x}).why, "x; x; x; and 2 more");
 }

@@ -92,11 +92,11 @@ TEST_F(JudgeTest, ADrainThatGoesOnIsNoOtherOne) {
   site.run(Site::slurmd_in("compute"));
   server::DrainNode request{.node_id = uuid(11)};
   request.drain = model::DrainStrategy{.deadline = 1h, .ask_slurm = true};
-  site.desk.run([&](const auto& t, const auto& c) { return server::decide_drain(t, request, c); });
+  site.desk.run(request);
   EXPECT_EQ(told(site.drained(11, true, 4h)), "") << "another deadline";
   EXPECT_EQ(told(site.drained(11, true, -1s)), "outage: node c1 is emptied: what it computes ends at once");
   request.drain.reset();
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); }), "");
+  EXPECT_EQ(site.judged(request), "");
 }
 
 TEST_F(JudgeTest, OfACapsule) {
@@ -105,23 +105,23 @@ TEST_F(JudgeTest, OfACapsule) {
   const int to = at == 1 ? 2 : 1;
   const auto moved = [&](bool without) {
     return site.judged([&](const Tables& t, const Context& c) {
-      return move::decide_move(t, {"default", "ctl", uuid(to), without}, site.limits, c);
+      return ownership::decide_move(t, {"default", "ctl", uuid(to), without}, site.limits, c);
     });
   };
   EXPECT_EQ(moved(false), fmt::format("brief: capsule 'ctl' moves to infra{}, and is away meanwhile", to));
   EXPECT_EQ(told(site.upgraded("ctl", "ctl:2")), "brief: capsule 'ctl' is rehearsed, then started from 'ctl:2'");
   EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return move::decide_upgrade(t, {.name = "ctl", .image = "ctl:2", .rehearse_only = true}, site.limits, c);
+    return ownership::decide_upgrade(t, {.name = "ctl", .image = "ctl:2", .rehearse_only = true}, site.limits, c);
   }),
             "none: capsule 'ctl' is rehearsed with 'ctl:2' on a clone");
   EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return move::decide_restore(t, {.ns = "default", .name = "ctl", .snapshot = "s7"}, site.limits, c);
+    return ownership::decide_restore(t, {.ns = "default", .name = "ctl", .snapshot = "s7"}, site.limits, c);
   }),
             "outage: capsule 'ctl' loses what was written since the snapshot s7");
   EXPECT_EQ(told(site.drained(at)), fmt::format("brief: node infra{} is emptied: 1 service moves to other nodes", at))
       << "another node of its pool keeps copies by itself";
   site.desk.run([&](const auto& t, const auto& c) {
-    return move::decide_standby(t, "default", "ctl", "", 0s, 5min, site.limits, c);
+    return ownership::decide_standby(t, "default", "ctl", "", 0s, 5min, site.limits, c);
   });
   EXPECT_EQ(told(site.drained(at)),
             fmt::format("outage: node infra{} is emptied: job 'ctl' has nowhere to go (it has no standby that is "
@@ -143,10 +143,7 @@ TEST_F(JudgeTest, OfFilesItCountsWhatTheyStir) {
             "brief: file /etc/slurm/slurm.conf changes: `scontrol reconfigure` runs");
   EXPECT_EQ(told(site.put({site.edited("/etc/chrony/chrony.conf")})),
             "brief: file /etc/chrony/chrony.conf changes: job 'chrony' gets SIGHUP");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return provision::decide_remove_file(t, "", "/etc/motd", c);
-  }),
-            "none: file /etc/motd is not synchronised any more");
+  EXPECT_EQ(site.judged(files::RemoveFile{"", "/etc/motd"}), "none: file /etc/motd is not synchronised any more");
 }
 
 TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
@@ -156,11 +153,10 @@ TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
   cluster.pools = {{.name = "compute", .size = 3, .hostname = "n%d"}};
   const auto applied = [&](std::int64_t size) {
     cluster.pools[0].size = size;
-    return site.judged(
-        [&](const Tables& t, const Context& c) { return server::decide_apply_cluster(t, {cluster, {}, {}}, c); });
+    return site.judged(server::ApplyCluster{cluster, {}, {}});
   };
   EXPECT_EQ(applied(2), "none: cluster 'demo' is new");
-  site.desk.run([&](const auto& t, const auto& c) { return server::decide_apply_cluster(t, {cluster, {}, {}}, c); });
+  site.desk.run(server::ApplyCluster{cluster, {}, {}});
   for (const char* name : {"n1", "n2"}) {
     model::Host host;
     host.name = name;
@@ -179,22 +175,17 @@ TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
   site.desk.join(node);
   site.run(Site::slurmd_in("demo"));
   EXPECT_EQ(applied(1), "outage: host n2 is taken away: what it computes ends at once");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_cluster(t, "demo", c); }),
-            "")
+  EXPECT_EQ(site.judged(server::StopCluster{"demo"}), "")
       << "it has no jobs of its own, and its hosts stay until those have ended";
 }
 
 TEST_F(JudgeTest, OfWhatTheNodesTellNothingIsNoted) {
   site.run(Site::job_in("mail", "infra"));
   const auto row = site.desk.only("mail");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return server::decide_allocation_updates(t, row->node_id, {server::testing::report(row->id, ClientStatus::failed)},
-                                             c);
-  }),
-            "");
   EXPECT_EQ(
-      site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, {row->id}, c); }),
-      "brief: 'mail.g[0]' is stopped, and placed anew");
+      site.judged(server::UpdateAllocations{row->node_id, {server::testing::report(row->id, ClientStatus::failed)}}),
+      "");
+  EXPECT_EQ(site.judged(server::StopAllocation{row->id}), "brief: 'mail.g[0]' is stopped, and placed anew");
   site.run(Site::job_in("night", "infra", JobType::batch));
   EXPECT_EQ(disturbed(*site.desk.only("night"), "is restarted where it is").impact, Impact::outage);
   site.run(Site::slurmd_in("compute", false));

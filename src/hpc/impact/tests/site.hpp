@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "files/masters/decisions.hpp"
 #include "impact/judge.hpp"
-#include "move/upgrade.hpp"
-#include "provision/sync_decisions.hpp"
+#include "ownership/upgrade.hpp"
 #include "server/node/drain_decisions.hpp"
 #include "server/testing/desk.hpp"
 
@@ -60,37 +60,35 @@ class Site {
   /// Registers it, and everything that is placed runs.
   void run(const Job& job) {
     desk.register_job(job);
-    tend();
+    reconcile();
     for (const auto& row : desk.live(job.id))
       desk.update(row->node_id, {server::testing::report(row->id, ClientStatus::running, true)});
-    tend();
+    reconcile();
   }
-  void tend() {
+  void reconcile() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return move::decide_tend(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return ownership::decide_reconciliation(t, limits, c); });
     }
   }
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
             std::vector<model::FileReload> reloads = {}) {
-    desk.run([&](const auto& t, const auto& c) {
-      return provision::decide_put_files(t, files({declared(path, content, std::move(after), std::move(reloads))}), c);
-    });
+    desk.run(files({declared(path, content, std::move(after), std::move(reloads))}));
   }
-  static provision::NewFile declared(const std::string& path, const std::string& content,
-                                     std::optional<model::FileHook> after = {},
-                                     std::vector<model::FileReload> reloads = {}) {
-    model::SyncFile file;
+  static files::NewFile declared(const std::string& path, const std::string& content,
+                                 std::optional<model::FileHook> after = {},
+                                 std::vector<model::FileReload> reloads = {}) {
+    model::FileDeclaration file;
     file.name = path;
     file.after = std::move(after);
     file.reloads = std::move(reloads);
     file.content_id = "sha256-" + content;
     return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
   }
-  static provision::PutFiles files(std::vector<provision::NewFile> some) { return {"", std::move(some), false, false}; }
+  static files::PutFiles files(std::vector<files::NewFile> some) { return {"", std::move(some), false, false}; }
   /// The same declaration with other bytes.
-  provision::NewFile edited(const std::string& path) const {
-    auto file = *tables::find_record<model::SyncFile>(desk.tables, model::file_key("", path));
+  files::NewFile edited(const std::string& path) const {
+    auto file = *tables::find_record<model::FileDeclaration>(desk.tables, model::file_key("", path));
     file.content_id += "-edited";
     return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
   }
@@ -100,42 +98,36 @@ class Site {
               return scheduler::judge_nodes(desk.tables, desk.fleet, job, group);
             }};
   }
-  /// What the decision would do; nothing is done.
-  template <class Decide>
-  std::vector<Finding> findings(Decide decide) {
-    const auto decision = decide(std::as_const(desk.tables), desk.context());
+  /// What the request would do; nothing is done.
+  template <class What>
+  std::vector<Finding> findings(What what) {
+    const auto request = server::testing::asked(std::move(what));
+    const auto decision = decide(std::as_const(desk.tables), request, desk.context());
     return findings_of(view(), decision.changes);
   }
-  template <class Decide>
-  std::string judged(Decide decide) {
-    const auto found = findings(std::move(decide));
+  template <class What>
+  std::string judged(What what) {
+    const auto found = findings(std::move(what));
     return found.empty() ? "" : sentence(judgement_of(found));
   }
 
   std::vector<Finding> drained(int node, bool ask_slurm = true, Duration deadline = 1h) {
     server::DrainNode request{.node_id = uuid(node)};
     request.drain = model::DrainStrategy{.deadline = deadline, .ignore_system_jobs = false, .ask_slurm = ask_slurm};
-    return findings([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+    return findings(request);
   }
-  std::vector<Finding> registered(const Job& job) {
-    return findings([&](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); });
-  }
-  std::vector<Finding> stopped(const std::string& id) {
-    return findings(
-        [&](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id}, c); });
-  }
-  std::vector<Finding> put(std::vector<provision::NewFile> some) {
-    return findings(
-        [&](const Tables& t, const Context& c) { return provision::decide_put_files(t, files(std::move(some)), c); });
-  }
+  std::vector<Finding> registered(const Job& job) { return findings(server::RegisterJob{job, {}, {}}); }
+  std::vector<Finding> stopped(const std::string& id) { return findings(server::DeregisterJob{"default", id}); }
+  std::vector<Finding> put(std::vector<files::NewFile> some) { return findings(files(std::move(some))); }
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
-    const move::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
-    return findings([&](const Tables& t, const Context& c) { return move::decide_upgrade(t, request, limits, c); });
+    const ownership::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
+    return findings(
+        [&](const Tables& t, const Context& c) { return ownership::decide_upgrade(t, request, limits, c); });
   }
 
   server::testing::Desk desk;
-  move::CapsuleGuard guard;
-  move::Limits limits;
+  ownership::CapsuleGuard guard;
+  ownership::Limits limits;
 };
 
 inline std::string told(const std::vector<Finding>& findings) {

@@ -30,7 +30,7 @@ class LccSite : public Site {
     lcc.name = "lcc";
     lcc.pools = {{.name = "compute", .size = 450, .hostname = "n%d"}};
     lcc.networks = {{.name = "prov", .cidr = "10.78.0.0/16"}};
-    desk.run([&](const auto& t, const auto& c) { return server::decide_apply_cluster(t, {lcc, {}, {}}, c); });
+    desk.run(server::ApplyCluster{lcc, {}, {}});
     for (const auto& name : lcc.pools[0].host_names()) {
       model::Host host;
       host.name = name;
@@ -62,8 +62,7 @@ class LccSite : public Site {
   std::vector<Finding> more_nodes() {
     model::Cluster lcc = *desk.tables.find_cluster("lcc");
     lcc.pools[0].size = 460;
-    return findings(
-        [&](const Tables& t, const Context& c) { return server::decide_apply_cluster(t, {lcc, {}, {}}, c); });
+    return findings(server::ApplyCluster{lcc, {}, {}});
   }
   /// Work on the power of the machine room: there is no way around it, in either world.
   std::vector<Finding> power_is_off() {
@@ -114,7 +113,7 @@ class TakenApart final : public LccSite {
     node(2, "infra2", "infra");
     for (const char* name : {"slurm-services", "chrony", "log", "files", "mail", "gateway"}) {
       desk.run([&](const auto& t, const auto& c) {
-        return move::decide_standby(t, "default", name, uuid(2), 60s, 5min, limits, c);
+        return ownership::decide_standby(t, "default", name, uuid(2), 60s, 5min, limits, c);
       });
     }
     node(3, "mgmt", "management");

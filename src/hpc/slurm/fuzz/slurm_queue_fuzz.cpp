@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (node.name.empty()) __builtin_trap();
   }
   underway::slurm::parse_jobs(text);
-  underway::slurm::parse_beliefs(text);
+  underway::slurm::parse_slurm_jobs(text);
   underway::slurm::parse_host_steps(text);
   underway::slurm::parse_ends(text);
   underway::slurm::parse_accounts(text);

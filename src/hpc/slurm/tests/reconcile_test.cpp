@@ -32,7 +32,7 @@ TEST(Reconcile, AGhostIsEnded) {
   EXPECT_NE(made.findings[0].text.find("c1"), std::string::npos);
 }
 
-const std::vector<Belief> kRan = {{"17", "RUNNING", "ann", {"c1"}, false, 1000}};
+const std::vector<SlurmJob> kRan = {{"17", "RUNNING", "ann", {"c1"}, false, 1000}};
 
 Known known_end(End end) {
   Known known;
@@ -101,7 +101,7 @@ TEST(Reconcile, WhatItsNodesWereNeverToldOfWaitsAgain) {
 }
 
 TEST(Reconcile, WhatWasSubmittedAfterAnEndIsAnotherJobOfThatNumber) {
-  std::vector<Belief> waits = {{"17", "PENDING", "ann", {}}};
+  std::vector<SlurmJob> waits = {{"17", "PENDING", "ann", {}}};
   waits[0].submitted = 1300;
   const auto end = known_end({.state = "COMPLETED", .start = 1100, .end = 1200, .of_batch = true});
   const auto made = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {}, end);
@@ -130,7 +130,7 @@ TEST(Reconcile, WhatIsStillToBeReportedGetsItsOwnEnd) {
 }
 
 TEST(Reconcile, WhatWaitedAndHasRunSinceDoesNotRunAgain) {
-  const std::vector<Belief> waits = {{"17", "PENDING", "ann", {}}};
+  const std::vector<SlurmJob> waits = {{"17", "PENDING", "ann", {}}};
   const auto made = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {},
                               known_end({.state = "COMPLETED", .start = 1150, .end = 1200, .of_batch = true}));
   ASSERT_EQ(made.entries.size(), 1U);
@@ -157,7 +157,7 @@ TEST(Reconcile, WhatWasAcceptedAndIsForgottenIsTold) {
 TEST(Reconcile, WhatRanOnIsEnteredAtItsEnd) {
   const End end{.state = "FAILED", .status = 256, .start = 5, .end = 9, .of_batch = true};
   EXPECT_EQ(enter_spared("7", std::nullopt, end)->at(1), "-row");
-  EXPECT_EQ(enter_spared("7", Belief{"7", "PENDING", "ann", {}, true}, end)->at(1), "7") << "else it would run again";
+  EXPECT_EQ(enter_spared("7", SlurmJob{"7", "PENDING", "ann", {}, true}, end)->at(1), "7") << "else it would run again";
   EXPECT_EQ(enter_spared("7", std::nullopt, End{.end = 9}), std::nullopt);
   EXPECT_EQ(enter_spared("7", std::nullopt, std::nullopt), std::nullopt);
 }
@@ -183,10 +183,10 @@ TEST(Reconcile, WhatRunsIsNotStartedAgain) {
 }
 
 TEST(Reconcile, WhatWaitedInAnOldStateIsHeld) {
-  const std::vector<Belief> waiting = {{"17", "PENDING", "ann", {}},
-                                       {"18", "PENDING", "ann", {}, true},
-                                       {"19", "PENDING", "bob", {}},
-                                       {"20", "PENDING", "bob", {}}};
+  const std::vector<SlurmJob> waiting = {{"17", "PENDING", "ann", {}},
+                                         {"18", "PENDING", "ann", {}, true},
+                                         {"19", "PENDING", "bob", {}},
+                                         {"20", "PENDING", "bob", {}}};
   const Hosts hosts{{"farm", {"20"}}};
   EXPECT_EQ(reconcile(waiting, {}, kHostOf, hosts, kLongBehind).commands.size(), 1U) << "the queue goes on";
   const auto made = reconcile(waiting, {}, kHostOf, hosts, std::chrono::hours(21 * 24));
@@ -215,12 +215,12 @@ TEST(Reconcile, WhatEndsJustNowMayBeThereOrNot) {
 }
 
 TEST(Reconcile, ReadsWhatIsPrintedAsFarAsItMakesSense) {
-  EXPECT_EQ(parse_beliefs("17|RUNNING|ann|c[1-2]|None|17|1000\n18|PENDING|bob||Resources|18|N/A\n"
-                          "20|PENDING|bob||JobHeldUser|20\nnonsense\n"
-                          "x|RUNNING|ann|c1|None|x|7\n19|RUNNING|a|c[1|None|19|7\n"),
-            (std::vector<Belief>{{"17", "RUNNING", "ann", {"c1", "c2"}, false, 1000},
-                                 {"18", "PENDING", "bob", {}},
-                                 {"20", "PENDING", "bob", {}, true}}));
+  EXPECT_EQ(parse_slurm_jobs("17|RUNNING|ann|c[1-2]|None|17|1000\n18|PENDING|bob||Resources|18|N/A\n"
+                             "20|PENDING|bob||JobHeldUser|20\nnonsense\n"
+                             "x|RUNNING|ann|c1|None|x|7\n19|RUNNING|a|c[1|None|19|7\n"),
+            (std::vector<SlurmJob>{{"17", "RUNNING", "ann", {"c1", "c2"}, false, 1000},
+                                   {"18", "PENDING", "bob", {}},
+                                   {"20", "PENDING", "bob", {}, true}}));
   EXPECT_EQ(parse_steps("17_1.batch\n17_1.0\n10.0\n17_.1\n_1.batch\n1_x.0\n"), (std::set<std::string>{"10", "17_1"}));
   EXPECT_EQ(parse_steps("17.batch\n18.0\n18.1\nStepId\n.3\n"), (std::set<std::string>{"17", "18"}));
   EXPECT_EQ(parse_host_steps("17.batch\n18.0\nlooked\n"), (std::set<std::string>{"17", "18"}));
@@ -230,14 +230,14 @@ TEST(Reconcile, ReadsWhatIsPrintedAsFarAsItMakesSense) {
 
 // As 20.11, 22.05 and 24.11 print them (integration.slurm_versions). The last task has the array's own number.
 TEST(Reconcile, TasksOfAnArrayAreEndedByTheirNames) {
-  const auto beliefs = parse_beliefs(
+  const auto slurm_jobs = parse_slurm_jobs(
       "4|PENDING|ann||JobArrayTaskLimit|4_[3-6%2]\n5|RUNNING|ann|c1|None|4_1\n6|RUNNING|ann|c2|None|4_2\n"
       "9|RUNNING|bob|c2|None|9_7\n10|RUNNING|bob|c1|None|10+0\n11|RUNNING|bob|c2|None|10+1\n");
   std::vector<std::string> names;
-  for (const auto& belief : beliefs) names.push_back(belief.name);
+  for (const auto& slurm_job : slurm_jobs) names.push_back(slurm_job.name);
   EXPECT_EQ(names, (std::vector<std::string>{"4", "4_1", "4_2", "9_7", "10", "11"}));
   const auto steps = parse_steps("4_1.batch\n4_2.batch\n9_7.batch\n10.batch\n11.0\n");
-  const auto made = reconcile(beliefs, steps, kHostOf, Hosts{{"c1", {"5", "10"}}, {"c2", {"6", "11"}}});
+  const auto made = reconcile(slurm_jobs, steps, kHostOf, Hosts{{"c1", {"5", "10"}}, {"c2", {"6", "11"}}});
   ASSERT_EQ(kinds(made), std::vector{Kind::ghost});
   EXPECT_EQ(made.commands, (std::vector<std::vector<std::string>>{{"scancel", "9_7"}}))
       << "`scancel 9` would end all tasks of array 9";
@@ -249,31 +249,31 @@ const char* const kLastTaskWaits =
     "103|RUNNING|ann|c1|None|100_2\n";
 
 TEST(Reconcile, TheLastTaskOfAnArrayIsNotEndedByTheArraysNumber) {
-  const auto beliefs = parse_beliefs(kLastTaskWaits);
-  ASSERT_EQ(beliefs.size(), 4U);
+  const auto slurm_jobs = parse_slurm_jobs(kLastTaskWaits);
+  ASSERT_EQ(slurm_jobs.size(), 4U);
   const Hosts hosts{{"c1", {"100", "101", "102", "103"}}};
-  const auto made = reconcile(beliefs, {"100_0", "100_1", "100_2"}, kHostOf, hosts);
+  const auto made = reconcile(slurm_jobs, {"100_0", "100_1", "100_2"}, kHostOf, hosts);
   ASSERT_EQ(kinds(made), std::vector{Kind::doubled});
   EXPECT_EQ(made.commands, (std::vector<std::vector<std::string>>{{"scontrol", "hold", "100"}}));
   EXPECT_NE(made.findings[0].text.find("`scancel 100_3` (not 100"), std::string::npos) << made.findings[0].text;
   const End end{.state = "COMPLETED", .start = 5, .end = 9, .of_batch = true};
-  EXPECT_EQ(enter_spared("100", beliefs[0], end)->at(1), "-row") << "`scancel 100` would end 101 to 103";
+  EXPECT_EQ(enter_spared("100", slurm_jobs[0], end)->at(1), "-row") << "`scancel 100` would end 101 to 103";
   // A look at it before it could be started has it named as a task.
-  const auto named = parse_beliefs("100|PENDING|ann||Resources|100_3\n");
+  const auto named = parse_slurm_jobs("100|PENDING|ann||Resources|100_3\n");
   EXPECT_EQ(enter_spared("100", named[0], end)->at(1), "-row");
   auto known = known_end({});
   known.nodes = {{"100", {.state = "COMPLETED", .start = 1100, .end = 1200, .of_batch = true}}};
   EXPECT_TRUE(reconcile(named, {}, kHostOf, Hosts{{"c1", {}}}, {}, known).entries.empty());
-  const auto several = parse_beliefs("100|PENDING|ann||None|100_[3-9%2]\n");
+  const auto several = parse_slurm_jobs("100|PENDING|ann||None|100_[3-9%2]\n");
   EXPECT_NE(reconcile(several, {}, kHostOf, Hosts{{"c1", {"100"}}}).findings[0].text.find("`scancel 100_[3-9]`"),
             std::string::npos);
-  const auto many = parse_beliefs("100|PENDING|ann||None|100_[3,5,7,...]\n");
+  const auto many = parse_slurm_jobs("100|PENDING|ann||None|100_[3,5,7,...]\n");
   EXPECT_EQ(reconcile(many, {}, kHostOf, Hosts{{"c1", {"100"}}}).findings[0].text.find("..."), std::string::npos);
 }
 
 TEST(Reconcile, AnArrayWhoseTasksRunUnknownIsHeld) {
   using Commands = std::vector<std::vector<std::string>>;
-  const auto beliefs = parse_beliefs(
+  const auto slurm_jobs = parse_slurm_jobs(
       "100|PENDING|ann||None|100_[3-9]\n200|PENDING|bob||None|200_[0-9%2]\n300|PENDING|bob||None|300_[1]\n"
       "400|PENDING|eve||JobHeldUser|400_[1-2]\n");
   Known known = known_end({});
@@ -281,39 +281,40 @@ TEST(Reconcile, AnArrayWhoseTasksRunUnknownIsHeld) {
   known.accounts = {{"105", {.state = "COMPLETED", .start = 1110, .end = 1200, .of_accounts = true}}};
   known.names = {{"104", "100_3"}, {"105", "100_4"}, {"106", "106"}, {"100", "100_[5-9]"}};
   const Hosts hosts{{"c1", {"104", "106"}}};
-  const auto made = reconcile(beliefs, {}, kHostOf, hosts, {}, known);
+  const auto made = reconcile(slurm_jobs, {}, kHostOf, hosts, {}, known);
   EXPECT_EQ(made.commands, (Commands{{"scontrol", "hold", "100"}})) << "the accounting knows whose they are";
   EXPECT_EQ(made.held, std::set<std::string>{"100"});
   ASSERT_EQ(made.findings.back().kind, Kind::waited);
   EXPECT_NE(made.findings.back().text.find("`scancel 100_3 100_4`"), std::string::npos) << made.findings.back().text;
   // One that it does not know may be a task of any array, except of one whose last task waits: that has its number.
   known.names.erase("104");
-  EXPECT_EQ(reconcile(beliefs, {}, kHostOf, hosts, {}, known).commands,
+  EXPECT_EQ(reconcile(slurm_jobs, {}, kHostOf, hosts, {}, known).commands,
             (Commands{{"scontrol", "hold", "100"}, {"scontrol", "hold", "200"}}));
   known.nodes.clear();
   known.names.clear();
   known.accepted = {{"104", "ann"}, {"106", "ann"}};
-  EXPECT_TRUE(reconcile(beliefs, {}, kHostOf, hosts, {}, known).commands.empty()) << "they had scripts of their own";
+  EXPECT_TRUE(reconcile(slurm_jobs, {}, kHostOf, hosts, {}, known).commands.empty()) << "they had scripts of their own";
 }
 
 TEST(Reconcile, AJobThatASignalIsOnItsWayToRuns) {
-  const auto beliefs = parse_beliefs(
+  const auto slurm_jobs = parse_slurm_jobs(
       "17|SIGNALING|ann|c1|None|17\n18|STOPPED|ann|c2|None|18\n17|RUNNING|ann|c1|None|17\n"
       "19|SIGNALING|ann|c1|None|19\n");
-  ASSERT_EQ(beliefs.size(), 3U) << "it was asked for twice";
-  EXPECT_EQ(beliefs[0].state, "RUNNING");
-  const auto made = reconcile(beliefs, {"17", "18", "19"}, kHostOf, Hosts{{"c1", {"17", "19"}}, {"c2", {"18"}}});
+  ASSERT_EQ(slurm_jobs.size(), 3U) << "it was asked for twice";
+  EXPECT_EQ(slurm_jobs[0].state, "RUNNING");
+  const auto made = reconcile(slurm_jobs, {"17", "18", "19"}, kHostOf, Hosts{{"c1", {"17", "19"}}, {"c2", {"18"}}});
   EXPECT_TRUE(made.findings.empty()) << made.findings.front().text;
-  EXPECT_EQ(cut_off({"c1"}, beliefs, kHostOf, {{"c1", {"19"}}}), (std::set<std::string>{"c1"}));
+  EXPECT_EQ(cut_off({"c1"}, slurm_jobs, kHostOf, {{"c1", {"19"}}}), (std::set<std::string>{"c1"}));
 }
 
 TEST(Reconcile, KnowsWhatWasNotHeldWhenAskedFor) {
   const auto made =
       reconcile({{"4", "PENDING", "ann", {}}, {"7", "PENDING", "ann", {}}}, {}, kHostOf, {}, std::chrono::hours(1));
   EXPECT_EQ(made.held, (std::set<std::string>{"4", "7"}));
-  EXPECT_EQ(not_held(made.held, parse_beliefs("4|PENDING|ann||JobHeldAdmin|4_[2-6]\n5|RUNNING|ann|c1|JobHeldAdmin|4_1\n"
-                                              "7|PENDING|ann||Priority|7\n8|PENDING|ann||Priority|8\n")),
-            std::vector<std::string>{"7"});
+  EXPECT_EQ(
+      not_held(made.held, parse_slurm_jobs("4|PENDING|ann||JobHeldAdmin|4_[2-6]\n5|RUNNING|ann|c1|JobHeldAdmin|4_1\n"
+                                           "7|PENDING|ann||Priority|7\n8|PENDING|ann||Priority|8\n")),
+      std::vector<std::string>{"7"});
 }
 
 TEST(Hold, SaysWhatSlurmConfUnderstands) {
@@ -339,16 +340,16 @@ TEST(Hold, KnowsTheNodesThatDoNotAnswerAndAreNotTakenForDead) {
 }
 
 TEST(Reconcile, ANodeThatDoesNotAnswerIsCutOffWhenItsJobsRun) {
-  const std::vector<Belief> beliefs = {
+  const std::vector<SlurmJob> slurm_jobs = {
       {"17", "RUNNING", "ann", {"c1", "c2"}}, {"18", "RUNNING", "ann", {"c3"}}, {"19", "COMPLETING", "ann", {"c4"}}};
   const std::map<std::string, std::string> host_of = {{"c1", "c1"}, {"c2", "c2"}, {"c3", "c3"}, {"c4", "c4"}};
   const std::set<std::string> all = {"c1", "c2", "c3", "c4"};
-  EXPECT_EQ(cut_off(all, beliefs, host_of, {{"c1", {"17"}}, {"c2", {"17"}}, {"c3", {"18"}}, {"c4", {"19"}}}),
+  EXPECT_EQ(cut_off(all, slurm_jobs, host_of, {{"c1", {"17"}}, {"c2", {"17"}}, {"c3", {"18"}}, {"c4", {"19"}}}),
             (std::set<std::string>{"c1", "c2", "c3"}));
-  EXPECT_EQ(cut_off({"c2", "c3"}, beliefs, host_of, {{"c2", {"17"}}, {"c3", {"16"}}}), (std::set<std::string>{"c2"}))
+  EXPECT_EQ(cut_off({"c2", "c3"}, slurm_jobs, host_of, {{"c2", {"17"}}, {"c3", {"16"}}}), (std::set<std::string>{"c2"}))
       << "on c3 runs something else: it may have been booted anew";
-  EXPECT_TRUE(cut_off(all, beliefs, host_of, {}).empty()) << "nobody sees them: they may be dead";
-  EXPECT_TRUE(cut_off({}, beliefs, host_of, {{"c1", {"17"}}}).empty());
+  EXPECT_TRUE(cut_off(all, slurm_jobs, host_of, {}).empty()) << "nobody sees them: they may be dead";
+  EXPECT_TRUE(cut_off({}, slurm_jobs, host_of, {{"c1", {"17"}}}).empty());
 }
 
 TEST(Hold, NoJobNumberIsGivenTwice) {

@@ -31,10 +31,10 @@ TEST(SlurmVersion, IsFoundInPackagesAndInWhatDaemonsSay) {
                                    {"22.13.1", ""},
                                    {"22.051", ""},
                                    {"99999999999999999999.05.1", ""}};
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.text);
-    const auto found = find_version(one.text);
-    EXPECT_EQ(found ? found->text() : "", one.expect);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.text);
+    const auto found = find_version(test_case.text);
+    EXPECT_EQ(found ? found->text() : "", test_case.expect);
   }
 }
 
@@ -103,11 +103,11 @@ TEST(SlurmVersion, OfServicesAndNodesIsJudgedBySlurmsOwnRule) {
       {"older accounting", "23.02.1", "22.05.8", "", "", {"its slurmdbd 22.05.8 is older than its slurmctld 23.02.1"}},
       {"no controller in it", "", "22.05.8", "24.11.1", "", {}},
       {"nodes that say nothing", "22.05.8", "22.05.8", "", "", {}}};
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.name);
-    const auto verdict = judge_versions({find_version(one.controller), find_version(one.accounting)},
-                                        {{"c1", find_version(one.installed), find_version(one.running)}});
-    EXPECT_EQ(verdict.problems, one.problems);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.name);
+    const auto verdict = judge_versions({find_version(test_case.controller), find_version(test_case.accounting)},
+                                        {{"c1", find_version(test_case.installed), find_version(test_case.running)}});
+    EXPECT_EQ(verdict.problems, test_case.problems);
   }
 }
 

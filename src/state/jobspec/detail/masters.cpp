@@ -17,9 +17,10 @@ constexpr std::size_t kMostEntries = 1000;
 
 std::string octal(fs::perms mode) { return fmt::format("{:04o}", static_cast<unsigned>(mode) & 07777U); }
 
-model::SyncFile entry_of(const model::SyncFile& tree, const fs::path& root, const fs::directory_entry& found) {
+model::FileDeclaration entry_of(const model::FileDeclaration& tree, const fs::path& root,
+                                const fs::directory_entry& found) {
   const auto relative = found.path().lexically_relative(root).string();
-  model::SyncFile file = tree;
+  model::FileDeclaration file = tree;
   file.name = tree.name + "/" + relative;
   if (!tree.path.empty()) file.path = tree.path + "/" + relative;
   file.source = tree.source + "/" + relative;
@@ -27,12 +28,12 @@ model::SyncFile entry_of(const model::SyncFile& tree, const fs::path& root, cons
   file.mode.clear();
   const auto status = found.symlink_status();
   if (status.type() == fs::file_type::symlink) {
-    file.type = model::SyncFileType::symlink;
+    file.type = model::FileType::symlink;
     file.link = fs::read_symlink(found.path()).string();
   } else if (status.type() == fs::file_type::directory) {
     file.mode = octal(status.permissions());
   } else if (status.type() == fs::file_type::regular) {
-    file.type = model::SyncFileType::file;
+    file.type = model::FileType::file;
     file.mode = octal(status.permissions());
     file.content = read_master_bytes(found.path());
   } else {
@@ -40,7 +41,7 @@ model::SyncFile entry_of(const model::SyncFile& tree, const fs::path& root, cons
         .because("it is neither a file, a directory nor a symbolic link");
   }
   // What is said of bytes is said of files only.
-  if (file.type != model::SyncFileType::file) {
+  if (file.type != model::FileType::file) {
     file.templating = model::FileTemplate::none;
     file.secret = false;
   }
@@ -67,10 +68,10 @@ std::string read_master_bytes(const fs::path& path) {
   return bytes;
 }
 
-std::vector<model::SyncFile> read_master_tree(const model::SyncFile& tree, const fs::path& path) {
+std::vector<model::FileDeclaration> read_master_tree(const model::FileDeclaration& tree, const fs::path& path) {
   const auto what = fmt::format("cannot read the directory '{}'", path.string());
   std::error_code failure;
-  std::vector<model::SyncFile> out;
+  std::vector<model::FileDeclaration> out;
   for (fs::recursive_directory_iterator it(path, failure), end; !failure && it != end; it.increment(failure)) {
     if (out.size() >= kMostEntries)
       throw Error(Code::too_large, what)
@@ -79,7 +80,7 @@ std::vector<model::SyncFile> read_master_tree(const model::SyncFile& tree, const
     out.push_back(entry_of(tree, path, *it));
   }
   if (failure) throw errno_error(failure.value(), what);
-  std::ranges::sort(out, {}, &model::SyncFile::name);
+  std::ranges::sort(out, {}, &model::FileDeclaration::name);
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "model/sync_file.hpp"
+#include "model/file.hpp"
 
 namespace underway::jobspec::detail {
 
@@ -15,6 +15,7 @@ std::string read_master_bytes(const std::filesystem::path& path);
 /// What lies below the directory `path`, as declarations of their own: each like `tree`, with the name, path and mode
 /// that it has there. What is taken out of the directory goes on the nodes too. Errors: as read_master_bytes; invalid
 /// for what is neither file, directory nor symbolic link.
-std::vector<model::SyncFile> read_master_tree(const model::SyncFile& tree, const std::filesystem::path& path);
+std::vector<model::FileDeclaration> read_master_tree(const model::FileDeclaration& tree,
+                                                     const std::filesystem::path& path);
 
 }  // namespace underway::jobspec::detail

@@ -384,12 +384,12 @@ TEST(ClusterFile, RollsOutSafelyWhatSaysNothingOfIt) {
   EXPECT_EQ(everywhere.min_healthy_time, 5s);
   EXPECT_EQ(everywhere.healthy_deadline, 40s);
   EXPECT_EQ(everywhere.progress_deadline, 10min);
-  const auto one = update_of("", "");
-  EXPECT_EQ(one.max_parallel, 1);
-  EXPECT_EQ(one.canary, 0);
-  EXPECT_TRUE(one.auto_revert);
-  EXPECT_FALSE(one.auto_promote);
-  EXPECT_EQ(one.healthy_deadline, 5min);
+  const auto update = update_of("", "");
+  EXPECT_EQ(update.max_parallel, 1);
+  EXPECT_EQ(update.canary, 0);
+  EXPECT_TRUE(update.auto_revert);
+  EXPECT_FALSE(update.auto_promote);
+  EXPECT_EQ(update.healthy_deadline, 5min);
   const auto by_itself =
       parse_job("job \"a\" {\n" + std::string(kSystem) + "task \"t\" {\n driver = \"exec\"\n}\n}\n", "a.hcl", {});
   EXPECT_EQ(model::update_policy(*by_itself.job, by_itself.job->groups[0]).max_parallel, 0) << "as in Nomad";

@@ -1,9 +1,7 @@
-#include "jobspec/jobspec.hpp"
-
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "harness/places.hpp"
-#include "jobspec/detail/job_dialect.hpp"
+#include "tests/job_text.hpp"
 
 #include <fstream>
 
@@ -13,24 +11,6 @@ namespace {
 std::string listing(const std::string& name) {
   std::ifstream in(test_dir() + "/listings/" + name);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// A group with one task, around `in_group` and `in_task`.
-std::string job(std::string_view in_job, std::string_view in_group = "", std::string_view in_task = "") {
-  return fmt::format("job \"j\" {{\n{}\ngroup \"g\" {{\n{}\ntask \"t\" {{\ndriver = \"exec\"\n{}\n}}\n}}\n}}\n", in_job,
-                     in_group, in_task);
-}
-
-model::Job accept(const std::string& text, const Inputs& inputs = {}) {
-  auto result = parse_job(text, "j.hcl", inputs);
-  EXPECT_EQ(result.diagnostics.render(), "") << text;
-  return result.job.value_or(model::Job{});
-}
-
-std::string errors(const std::string& text, const Inputs& inputs = {}) {
-  const auto result = parse_job(text, "j.hcl", inputs);
-  EXPECT_FALSE(result.job);
-  return result.diagnostics.render();
 }
 
 TEST(PaperListings, AreAcceptedAsTheyStandGivenTheirTwoVariables) {
@@ -116,7 +96,7 @@ TEST(PaperListings, TakeAVariableTheyDoNotUseWithAWarning) {
             "warning: variable 'slurm-ctld-host' is given a value, and neither declared nor used\n"
             "  do:    declare it: variable \"slurm-ctld-host\" {}\n");
   inputs.variables = {{"datacentre", "dc1"}};
-  EXPECT_NE(errors(listing("munge.hcl"), inputs).find("'datacenter' is neither declared nor given a value"),
+  EXPECT_NE(errors_of(listing("munge.hcl"), inputs).find("'datacenter' is neither declared nor given a value"),
             std::string::npos);
 }
 
@@ -127,8 +107,8 @@ TEST(PaperListings, MayBeWrappedInsideOfAReference) {
 }
 
 TEST(Variables, AreAskedForOnceHoweverOftenUsed) {
-  EXPECT_EQ(errors("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
-                   "      driver = \"exec\"\n    }\n  }\n}\n"),
+  EXPECT_EQ(errors_of("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
+                      "      driver = \"exec\"\n    }\n  }\n}\n"),
             "error: variable 'dc' is neither declared nor given a value\n"
             "  at:    j.hcl:2:18\n"
             "       2 |   datacenters = [var.dc, \"${var.dc}-b\"]\n"
@@ -190,11 +170,11 @@ TEST(Constraints, HaveShortForms) {
     EXPECT_EQ(parsed.constraints[0].operand, c.expect.operand);
     EXPECT_EQ(parsed.constraints[0].rtarget, c.expect.rtarget);
   }
-  EXPECT_NE(errors(job("constraint { distinct_hosts = false }")).find("'distinct_hosts' must be true"),
+  EXPECT_NE(errors_of(job("constraint { distinct_hosts = false }")).find("'distinct_hosts' must be true"),
             std::string::npos);
-  EXPECT_NE(
-      errors(job("constraint {\n attribute = \"a\"\n version = \"1\"\n regexp = \"x\"\n}")).find("a second operator"),
-      std::string::npos);
+  EXPECT_NE(errors_of(job("constraint {\n attribute = \"a\"\n version = \"1\"\n regexp = \"x\"\n}"))
+                .find("a second operator"),
+            std::string::npos);
 }
 
 TEST(Restart, TakesWhatItLeavesOutFromWhatIsAround) {
@@ -241,52 +221,6 @@ TEST(Dynamic, BlocksAreExpanded) {
 }
 
 /// What the model gains must leave the list, and each name on it is refused where it could stand, with its reason.
-TEST(Refused, NamesAreRefusedWithTheirReasonAndNeverDescribed) {
-  const std::map<std::string_view, const describe::Structure*> structures = {
-      {"job", &describe::structure_of<model::Job>()},
-      {"task", &describe::structure_of<model::Task>()},
-      {"service", &describe::structure_of<model::Service>()}};
-  const auto around = [](std::string_view structure, const std::string& text) {
-    if (structure == "job") return job(text);
-    if (structure == "task") return job("", "", text);
-    return job("", "service {\n" + text + "\n}");
-  };
-  for (const auto& name : detail::refused_names()) {
-    SCOPED_TRACE(fmt::format("{}.{}", name.structure, name.hcl));
-    const auto* structure = structures.at(name.structure);
-    EXPECT_EQ(structure->find_json(name.json), nullptr);
-    EXPECT_EQ(structure->find_hcl(name.hcl), nullptr);
-    for (const char* form : {"{} = 1", "{} {{\n a = 1\n}}", "{} \"label\" {{\n b {{}}\n}}"}) {
-      const auto got = errors(around(name.structure, fmt::format(fmt::runtime(form), name.hcl)));
-      EXPECT_EQ(split(got, '\n').at(0), fmt::format("error: `{}` is not supported", name.hcl)) << got;
-      EXPECT_NE(got.find(name.why), std::string::npos) << got;
-    }
-  }
-}
-
-TEST(Refused, NamesOnTheWireAreRefusedUnlessEmpty) {
-  const auto plain = json::to_value(accept(job("", "service {\n  name = \"s\"\n}")));
-  for (const auto& name : detail::refused_names()) {
-    SCOPED_TRACE(fmt::format("{}.{}", name.structure, name.json));
-    auto with = plain;
-    auto& group = with.at("TaskGroups").at(0);
-    auto& object = name.structure == "job"    ? with.as_object()
-                   : name.structure == "task" ? group.at("Tasks").at(0).as_object()
-                                              : group.at("Services").at(0).as_object();
-    object[name.json] = nullptr;
-    EXPECT_EQ(job_from_json(with).id, "j");
-    object[name.json] = {{"Anything", 1}};
-    try {
-      job_from_json(with);
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), Code::invalid);
-      ASSERT_EQ(e.reasons().size(), 1u);
-      EXPECT_NE(e.reasons()[0].find(fmt::format("{}: {}", name.json, name.why)), std::string::npos) << e.reasons()[0];
-    }
-  }
-}
-
 TEST(Json, IsReadInItsThreeForms) {
   const auto native = accept(job("priority = 60", "count = 2", "env { A = \"b\" }"));
   const std::string api = json::encode(native);
@@ -300,10 +234,10 @@ TEST(Json, IsReadInItsThreeForms) {
 }
 
 TEST(Json, ErrorsNameThePathOrThePlace) {
-  EXPECT_EQ(errors(R"({"ID": "j", "Priority": "high"})"),
+  EXPECT_EQ(errors_of(R"({"ID": "j", "Priority": "high"})"),
             "error: Job.Priority: expected an integer\n  why:   found \"high\"\n");
-  EXPECT_NE(errors("{\"job\": ").find("j.hcl:1:"), std::string::npos);
-  EXPECT_NE(errors(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
+  EXPECT_NE(errors_of("{\"job\": ").find("j.hcl:1:"), std::string::npos);
+  EXPECT_NE(errors_of(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
 }
 
 TEST(Count, IsTheLeastOfItsScalingWhenNothingElseIsSaid) {
@@ -336,9 +270,10 @@ TEST(Count, OnTheWireIsTheLeastOfItsScalingAsWell) {
 }
 
 TEST(Count, StandsInWhatIsWrittenWhereItsScalingWouldSayAnother) {
-  const auto one = accept(job("", "count = 1\nscaling {\nmin = 0\nmax = 5\n}"));
-  EXPECT_EQ(accept(write_job(one)).groups.at(0).count, 1);
-  EXPECT_EQ(accept(R"({"job":)" + json::encode(one) + "}").groups.at(0).count, 1) << "the envelope in another case";
+  const auto accepted = accept(job("", "count = 1\nscaling {\nmin = 0\nmax = 5\n}"));
+  EXPECT_EQ(accept(write_job(accepted)).groups.at(0).count, 1);
+  EXPECT_EQ(accept(R"({"job":)" + json::encode(accepted) + "}").groups.at(0).count, 1)
+      << "the envelope in another case";
 }
 
 TEST(JobId, MayDifferFromTheLabelWhichIsTheNameThen) {
@@ -349,7 +284,7 @@ TEST(JobId, MayDifferFromTheLabelWhichIsTheNameThen) {
   EXPECT_EQ(named.name, "the web");
   EXPECT_EQ(accept(job("id = null")).id, "j");
   EXPECT_EQ(accept(R"({"job": {"j": {"id": "x", "group": {"g": {"task": {"t": {"driver": "exec"}}}}}}})").id, "x");
-  EXPECT_NE(errors(job("id = \"web 7\"")).find("web 7"), std::string::npos);
+  EXPECT_NE(errors_of(job("id = \"web 7\"")).find("web 7"), std::string::npos);
 }
 
 TEST(Checks, WithoutANameDoNotClash) {
@@ -380,7 +315,7 @@ TEST(MemoryMax, MayBeWithoutALimit) {
   const auto read = accept(job("", "", "resources {\nmemory_max = -1\n}"));
   EXPECT_EQ(read.groups.at(0).tasks.at(0).resources.memory_max_mb, -1);
   EXPECT_GT(read.groups[0].total_resources().memory_max_mb, std::int64_t{1} << 39) << "where it is counted";
-  EXPECT_NE(errors(job("", "", "resources {\nmemory_max = -2\n}")).find("memory_max = -2"), std::string::npos);
+  EXPECT_NE(errors_of(job("", "", "resources {\nmemory_max = -2\n}")).find("memory_max = -2"), std::string::npos);
 }
 
 TEST(GivenNames, AreToldWithTheirValueEvenIfItIsTheDefault) {
@@ -431,7 +366,7 @@ TEST(GivenNames, AreThoseOfTheWireToo) {
 
 TEST(Files, AreOutOfReachWithoutADirectory) {
   const std::string text = job("priority = length(file(\"/etc/hostname\"))");
-  const auto got = errors(text);
+  const auto got = errors_of(text);
   EXPECT_NE(got.find("one may not call the function 'file'"), std::string::npos) << got;
   Inputs inputs;
   inputs.base_dir = test_dir();
@@ -445,103 +380,7 @@ TEST(Roots, OfTheCallerAreKnown) {
   inputs.roots = {{"slurm", hcl::Value::object({{"conf", hcl::Value("x=1")}})}};
   const auto parsed = accept(job("meta { a = \"${slurm.conf}!\" }"), inputs);
   EXPECT_EQ(parsed.meta.at("a"), "x=1!");
-  EXPECT_NE(errors(job("meta { a = slurm.cnf }"), inputs).find("conf"), std::string::npos);
-}
-
-TEST(Errors, AreAllReportedAtTheirPlaces) {
-  EXPECT_EQ(errors("job \"web\" {\n"
-                   "  prioriti = 50\n"
-                   "  type = \"servce\"\n"
-                   "  multiregion {\n    strategy {}\n  }\n"
-                   "  group \"g\" {\n"
-                   "    count = \"two\"\n"
-                   "    task \"t\" {\n"
-                   "      kill_timeout = \"5 s\"\n"
-                   "      artifact {}\n"
-                   "    }\n  }\n}\n"),
-            "error: unknown attribute 'prioriti' in job\n"
-            "  at:    j.hcl:2:3\n"
-            "       2 |   prioriti = 50\n"
-            "         |   ^^^^^^^^\n"
-            "  do:    write 'priority'\n"
-            "error: 'type' must be one of service, batch, system, sysbatch\n"
-            "  at:    j.hcl:3:10\n"
-            "       3 |   type = \"servce\"\n"
-            "         |          ^^^^^^^^\n"
-            "  why:   it is \"servce\"\n"
-            "  do:    write 'service'\n"
-            "error: `multiregion` is not supported\n"
-            "  at:    j.hcl:4:3\n"
-            "       4 |   multiregion {\n"
-            "         |   ^^^^^^^^^^^\n"
-            "  why:   it is for several regions at once; there is one region here\n"
-            "  do:    remove `multiregion`\n"
-            "error: 'count' must be an integer\n"
-            "  at:    j.hcl:8:13\n"
-            "       8 |     count = \"two\"\n"
-            "         |             ^^^^^\n"
-            "  why:   it is \"two\"\n"
-            "error: the attribute 'driver' is required in task\n"
-            "  at:    j.hcl:9:5\n"
-            "       9 |     task \"t\" {\n"
-            "         |     ^^^^^^^^\n"
-            "  do:    add 'driver = …'\n"
-            "error: 'kill_timeout' must be a duration like \"30s\" or \"1h15m\"\n"
-            "  at:    j.hcl:10:22\n"
-            "      10 |       kill_timeout = \"5 s\"\n"
-            "         |                      ^^^^^\n"
-            "  why:   it is \"5 s\"\n"
-            "error: the attribute 'source' is required in artifact\n"
-            "  at:    j.hcl:11:7\n"
-            "      11 |       artifact {}\n"
-            "         |       ^^^^^^^^\n"
-            "  do:    add 'source = …'\n");
-}
-
-TEST(Errors, OfValidationStandAtTheirBlock) {
-  EXPECT_EQ(errors("job \"web\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"exec\"\n"
-                   "      resources {\n        memory = 1\n      }\n    }\n  }\n  priority = 1000\n}\n"),
-            "error: priority = 1000 is not between 1 and 100\n"
-            "  at:    j.hcl:1:1\n"
-            "       1 | job \"web\" {\n"
-            "         | ^^^^^^^^^\n"
-            "error: group 'g' task 't': memory = 1 is below 10 MiB\n"
-            "  at:    j.hcl:3:5\n"
-            "       3 |     task \"t\" {\n"
-            "         |     ^^^^^^^^\n");
-}
-
-TEST(Errors, OfADriversConfigStandAtTheirKey) {
-  Inputs inputs;
-  inputs.limits.check_config = [](const model::Task& task) -> std::vector<std::string> {
-    EXPECT_EQ(task.driver, "exec");
-    return {"config.ulimit: is not known; did you mean 'ulimits'?", "config.mount.type: 'x' cannot be had",
-            "config.command: is required"};
-  };
-  const auto text = job("", "", "config {\n  ulimit = {}\n  mount {\n    type = \"x\"\n  }\n}");
-  EXPECT_EQ(errors(text, inputs),
-            "error: group 'g' task 't': config.command: is required\n"
-            "  at:    j.hcl:5:1\n"
-            "       5 | task \"t\" {\n"
-            "         | ^^^^^^^^\n"
-            "error: group 'g' task 't': config.ulimit: is not known; did you mean 'ulimits'?\n"
-            "  at:    j.hcl:8:3\n"
-            "       8 |   ulimit = {}\n"
-            "         |   ^^^^^^\n"
-            "error: group 'g' task 't': config.mount.type: 'x' cannot be had\n"
-            "  at:    j.hcl:9:3\n"
-            "       9 |   mount {\n"
-            "         |   ^^^^^\n");
-  inputs.limits.check_config = {};
-  EXPECT_EQ(accept(text, inputs).groups.size(), 1U) << "nobody knows the driver";
-}
-
-TEST(Errors, CoverFilesWithoutExactlyOneJob) {
-  EXPECT_NE(errors("").find("the file declares no job"), std::string::npos);
-  EXPECT_NE(errors("job \"a\" {}\njob \"b\" {}\n").find("a second job in one file"), std::string::npos);
-  EXPECT_NE(errors("jobb \"a\" {}\n").find("write 'job'"), std::string::npos);
-  EXPECT_NE(errors("job {}\n").find("job"), std::string::npos);
-  EXPECT_NE(errors("job \"a\" {").find("j.hcl:1:"), std::string::npos);
+  EXPECT_NE(errors_of(job("meta { a = slurm.cnf }"), inputs).find("conf"), std::string::npos);
 }
 
 TEST(ApiJson, TakesBlocksThatGoWritesOfNothingForNone) {

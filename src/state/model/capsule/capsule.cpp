@@ -7,29 +7,9 @@ using describe::Enumeration;
 using describe::Structure;
 using describe::Tag;
 
-const std::string& Capsule::home() const {
-  if (!move) return owner;
-  switch (move->phase) {
-    case MovePhase::stop:
-    case MovePhase::transfer:
-    case MovePhase::start:
-    case MovePhase::check:
-      return move->target;
-    case MovePhase::roll_back:
-    case MovePhase::restore:
-      return move->source;
-    case MovePhase::stage:
-    case MovePhase::copy:
-    case MovePhase::before_stop:
-    case MovePhase::fence:
-    case MovePhase::done:
-      break;
-  }
-  return owner;
-}
-
 const CapsuleReplica* Capsule::find_replica(std::string_view node) const {
-  const auto it = std::find_if(replicas.begin(), replicas.end(), [&](const auto& one) { return one.node == node; });
+  const auto it =
+      std::find_if(replicas.begin(), replicas.end(), [&](const auto& replica) { return replica.node == node; });
   return it == replicas.end() ? nullptr : &*it;
 }
 

@@ -3,8 +3,8 @@
 /// The record of a capsule: who may run it, since when, and what is under way to change that. See
 /// docs/explanation/move.md.
 
-#include "model/job/job.hpp"
 #include "model/capsule/upgrade.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 
@@ -104,8 +104,6 @@ struct Capsule {
   Revision create_index = 0;
   Revision modify_index = 0;
 
-  /// Where allocations of it are placed.
-  const std::string& home() const;
   const CapsuleReplica* find_replica(std::string_view node) const;
 };
 

@@ -11,12 +11,14 @@ using describe::Structure;
 using describe::Tag;
 
 bool Rehearsal::passed() const {
-  return !findings.empty() && std::all_of(findings.begin(), findings.end(), [](const auto& one) { return one.passed; });
+  return !findings.empty() &&
+         std::all_of(findings.begin(), findings.end(), [](const auto& finding) { return finding.passed; });
 }
 
 std::string Rehearsal::problem() const {
   if (findings.empty()) return "nothing was tried";
-  const auto failed = std::find_if(findings.begin(), findings.end(), [](const auto& one) { return !one.passed; });
+  const auto failed =
+      std::find_if(findings.begin(), findings.end(), [](const auto& finding) { return !finding.passed; });
   if (failed == findings.end()) return "";
   return failed->output.empty() ? fmt::format("{} failed ({})", failed->name, failed->result)
                                 : fmt::format("{} failed ({}): {}", failed->name, failed->result, trim(failed->output));

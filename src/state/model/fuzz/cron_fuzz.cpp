@@ -1,4 +1,4 @@
-// Cron expressions, files of time zones and their rules: whatever comes, and what they say of the next moment.
+// Cron expressions: whatever comes, and what they say of the next moment in a zone whose clocks are set twice a year.
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-void try_cron(std::string_view text, const model::TimeZone& zone) {
+void try_cron(std::string_view text, const zone::TimeZone& zone) {
   const TimePoint start{std::chrono::seconds{1'700'000'000}};
   const auto cron = model::Cron::parse(text);
   TimePoint at = start;
@@ -27,16 +27,9 @@ void try_cron(std::string_view text, const model::TimeZone& zone) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view all(reinterpret_cast<const char*>(data), size);
-  const auto end = all.find('\0');
-  const auto text = all.substr(0, end);
-  (void)model::parse_zone_rule(text);
-  model::TimeZone zone;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    if (end != std::string_view::npos) zone = model::TimeZone::parse(all.substr(end + 1));
-    for (std::int64_t time = -4'000'000'000; time < 6'000'000'000; time += 700'000'000)
-      check(zone.at(time).until > time);
-    try_cron(text, zone);
+    try_cron(text, zone::find_time_zone("Europe/Zurich").value_or(zone::TimeZone()));
   } catch (const Error&) {
   }
   return 0;

@@ -251,7 +251,7 @@ std::optional<std::int64_t> Cron::first_from(std::int64_t local) const {
   return std::nullopt;
 }
 
-std::optional<TimePoint> Cron::next(const TimeZone& zone, TimePoint after) const {
+std::optional<TimePoint> Cron::next(const zone::TimeZone& zone, TimePoint after) const {
   using namespace std::chrono;
   std::int64_t from = floor<seconds>(after.time_since_epoch()).count() + 1;
   // Whatever the clocks still do, they are set back by less than two days in all.
@@ -260,17 +260,18 @@ std::optional<TimePoint> Cron::next(const TimeZone& zone, TimePoint after) const
     const auto span = zone.at(from);
     const auto local = first_from(from + span.offset);
     if (local && *local - span.offset < span.until) return TimePoint{seconds{*local - span.offset}};
-    if (span.until == TimeZone::kNever || span.until > (kLastYear - kFirstYear + 2) * 366 * kDay) return std::nullopt;
+    if (span.until == zone::TimeZone::kNever || span.until > (kLastYear - kFirstYear + 2) * 366 * kDay)
+      return std::nullopt;
     from = span.until;
   }
 }
 
 std::optional<TimePoint> next_time(const std::vector<std::string>& expressions, const std::string& zone,
                                    TimePoint after) {
-  const auto clocks = get_time_zone(zone);
+  const auto clocks = zone::get_time_zone(zone);
   std::optional<TimePoint> first;
   for (const auto& expression : expressions) {
-    const auto time = Cron::parse(expression).next(*clocks, after);
+    const auto time = Cron::parse(expression).next(clocks, after);
     if (time && (!first || *time < *first)) first = time;
   }
   return first;
@@ -279,13 +280,13 @@ std::optional<TimePoint> next_time(const std::vector<std::string>& expressions, 
 std::optional<TimePoint> last_time(const std::vector<std::string>& expressions, const std::string& zone,
                                    TimePoint after, TimePoint until) {
   using namespace std::chrono;
-  const auto clocks = get_time_zone(zone);
+  const auto clocks = zone::get_time_zone(zone);
   std::optional<TimePoint> latest;
   for (const auto& expression : expressions) {
     const Cron cron = Cron::parse(expression);
     auto low = floor<seconds>(after), high = floor<seconds>(until);
     const auto comes = [&](auto since) {
-      const auto time = cron.next(*clocks, since);
+      const auto time = cron.next(clocks, since);
       return time && *time <= until;
     };
     if (low >= high || !comes(low)) continue;
@@ -295,7 +296,7 @@ std::optional<TimePoint> last_time(const std::vector<std::string>& expressions, 
       const auto at = floor<seconds>(middle);
       (comes(at) ? low : high) = at;
     }
-    const auto time = cron.next(*clocks, low);
+    const auto time = cron.next(clocks, low);
     if (!latest || *time > *latest) latest = time;
   }
   return latest;

@@ -8,7 +8,7 @@
 /// is skipped in spring does not come on that day, and what lies in the hour that is repeated in autumn comes twice.
 
 #include "base/clock.hpp"
-#include "model/job/time_zone.hpp"
+#include "zone/time_zone.hpp"
 
 #include <array>
 #include <bitset>
@@ -24,7 +24,7 @@ class Cron {
   static Cron parse(std::string_view text);
 
   /// The first moment after `after` (whole seconds), or nothing: it never comes, or not before the year 2100.
-  std::optional<TimePoint> next(const TimeZone& zone, TimePoint after) const;
+  std::optional<TimePoint> next(const zone::TimeZone& zone, TimePoint after) const;
 
  private:
   std::optional<std::int64_t> first_from(std::int64_t local) const;
@@ -50,7 +50,7 @@ class Cron {
   std::array<std::uint8_t, 6> nth_weekdays_ = {};  ///< n#k, by k
 };
 
-/// The first moment after `after` that any of the expressions names. Errors: as Cron::parse and get_time_zone.
+/// The first moment after `after` that any of the expressions names. Errors: as Cron::parse and zone::get_time_zone.
 std::optional<TimePoint> next_time(const std::vector<std::string>& expressions, const std::string& zone,
                                    TimePoint after);
 /// The last moment in (after, until] that any of the expressions names.

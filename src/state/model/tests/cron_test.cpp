@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/error.hpp"
 
 namespace underway::model {
@@ -133,47 +131,6 @@ TEST(Cron, TheLastMomentOfASpanIsFoundHoweverLongItIs) {
 TEST(Cron, TheFirstOfSeveralExpressionsCounts) {
   EXPECT_EQ(format_time(*next_time({"*/7 * * * *", "*/5 * * * *"}, "UTC", at("2026-11-22T10:00:00Z"))),
             "2026-11-22T10:05:00Z");
-}
-
-TEST(TimeZone, KnowsThePastAndTheYearsToComeByItsRule) {
-  const auto zurich = get_time_zone("Europe/Zurich");
-  EXPECT_EQ(zurich->at(unix_nanos(at("2026-07-01T00:00:00Z")) / 1'000'000'000).offset, 7200);
-  EXPECT_EQ(zurich->at(unix_nanos(at("2026-12-01T00:00:00Z")) / 1'000'000'000).offset, 3600);
-  // Beyond 2037 there is the rule alone.
-  const auto summer = zurich->at(unix_nanos(at("2080-07-01T00:00:00Z")) / 1'000'000'000);
-  EXPECT_EQ(summer.offset, 7200);
-  EXPECT_EQ(format_time(from_unix_nanos(summer.until * 1'000'000'000)), "2080-10-27T01:00:00Z");
-  EXPECT_EQ(zurich->at(unix_nanos(at("2080-12-24T00:00:00Z")) / 1'000'000'000).offset, 3600);
-}
-
-TEST(TimeZone, RulesOfPosixAreRead) {
-  const auto rule = parse_zone_rule("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0");
-  ASSERT_TRUE(rule && rule->summer);
-  EXPECT_EQ(rule->offset, 37800);
-  EXPECT_EQ(rule->summer->offset, 39600);
-  EXPECT_EQ(rule->summer->end.month, 4);
-  ASSERT_TRUE(parse_zone_rule("UTC0"));
-  ASSERT_TRUE(parse_zone_rule("<-03>3<-02>,M3.5.0/-2,M10.5.0/-1"));
-  EXPECT_EQ(parse_zone_rule("IST-1GMT0,M10.5.0,M3.5.0/1")->summer->offset, 0);
-  ASSERT_TRUE(parse_zone_rule("XXX3EDT4,0/0,J365/23"));
-  for (const char* text : {"", "UT", "UTC", "UTC0DST", "UTC0DST,M3.5.0", "UTC0DST,M13.5.0,M1.1.0", "UTC25",
-                           "UTC0DST,M3.5.0,M10.5.0x", "<+1", "UTC0DST,J366,J1"})
-    EXPECT_FALSE(parse_zone_rule(text)) << text;
-}
-
-TEST(TimeZone, NamesThatAreNoneAreRefused) {
-  for (const char* name : {"Europe/Nowhere", "../../etc/passwd", "/etc/passwd", "Europe", "Europe/Zürich", "tzdata.zi"})
-    EXPECT_THROW(get_time_zone(name), Error) << name;
-  EXPECT_EQ(get_time_zone("UTC")->at(0).offset, 0);
-}
-
-TEST(TimeZone, FilesThatAreBrokenAreRefused) {
-  std::ifstream in("/usr/share/zoneinfo/Europe/Zurich", std::ios::binary);
-  const std::string whole{std::istreambuf_iterator<char>(in), {}};
-  ASSERT_GT(whole.size(), 100u);
-  for (std::size_t size = 0; size < whole.size() - 40; size += 7)
-    EXPECT_THROW(TimeZone::parse(whole.substr(0, size)), Error) << size;
-  EXPECT_THROW(TimeZone::parse(std::string(1U << 20, 'T')), Error);
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ TEST(HostVolume, NamesAllThatIsWrongWithIt) {
       {"registered nowhere", [](auto&) {}, true, 2},
       {"registered", [](auto& v) { v.node_id = "n", v.host_path = "/srv"; }, true, 0},
   };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.why);
+  for (const auto& test_case : cases) {
+    SCOPED_TRACE(test_case.why);
     HostVolume volume = good();
-    one.change(volume);
-    EXPECT_EQ(problems(volume, one.registering).size(), one.problems);
+    test_case.change(volume);
+    EXPECT_EQ(problems(volume, test_case.registering).size(), test_case.problems);
   }
 }
 

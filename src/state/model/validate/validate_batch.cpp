@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "model/job/cron.hpp"
 #include "model/detail/place.hpp"
+#include "model/job/cron.hpp"
 
 #include <set>
 
@@ -25,7 +25,7 @@ void check_periodic(const Place& place, const Job& job) {
     }
   };
   for (const auto& expression : periodic.expressions()) hold([&] { (void)Cron::parse(expression); });
-  hold([&] { (void)get_time_zone(periodic.time_zone); });
+  hold([&] { (void)zone::get_time_zone(periodic.time_zone); });
 }
 
 void check_parameterized(const Place& place, const Job& job) {

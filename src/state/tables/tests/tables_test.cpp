@@ -146,7 +146,7 @@ TEST(Tables, OrderEvaluationsByPriorityAndAge) {
 TEST(Tables, KeepTheEvaluationsOfOneRevisionInTheOrderOfTheirMaking) {
   World world;
   auto registered = evaluation("f", "j"), blocked = evaluation("a", "j"), again = evaluation("c", "j");
-  for (auto* one : {&registered, &blocked, &again}) one->create_time = 1000;
+  for (auto* row : {&registered, &blocked, &again}) row->create_time = 1000;
   world.commit(
       {{PutEvaluation{registered}}, {PutEvaluation{registered}, PutEvaluation{blocked}}, {PutEvaluation{again}}});
   const Ids newest_first{"c", "a", "f"};

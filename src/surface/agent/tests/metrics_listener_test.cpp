@@ -26,7 +26,7 @@ struct Listening {
   }
   ~Listening() { loop.run_until_done(listener->stop()); }
 
-  async::awaitable<node::ClientMetrics> measure() {
+  async::awaitable<protocol::ClientMetrics> measure() {
     ++measured;
     co_return metrics;
   }
@@ -45,7 +45,7 @@ struct Listening {
   }
 
   Config config;
-  node::ClientMetrics metrics;
+  protocol::ClientMetrics metrics;
   int measured = 0;
   VirtualClock clock;
   async::Loop loop;

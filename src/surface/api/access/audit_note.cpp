@@ -221,7 +221,7 @@ std::vector<std::string> differences(const std::optional<value>& before, const s
   return std::move(found.out);
 }
 
-async::awaitable<std::shared_ptr<void>> Turns::take(std::string subject) {
+async::awaitable<std::shared_ptr<void>> RowLocks::take(std::string subject) {
   for (auto it = taken_.find(subject); it != taken_.end(); it = taken_.find(subject)) {
     const auto others = it->second;
     co_await others->wait();
@@ -238,7 +238,7 @@ async::awaitable<std::shared_ptr<void>> Turns::take(std::string subject) {
 async::awaitable<void> AuditNote::about(Scope subject) {
   turn_.reset();  // of what the path names; two turns at once could wait for each other
   if (subject.topic != Topic::allocations && subject.topic != Topic::hosts)
-    turn_ = co_await turns_.take(described(subject));
+    turn_ = co_await row_locks_.take(described(subject));
   before_ = row_of(tables_, subject);
   subject_ = std::move(subject);
 }

@@ -16,8 +16,8 @@ namespace underway::api {
 
 /// Whose turn it is. Requests that change one row go one after another: what the log says was before and after each is
 /// then what each did. Those that wait for a node (about allocations and hosts) do not: a node that hangs would make
-/// others wait. Thread: loop only; outlives the turns.
-class Turns {
+/// others wait. Thread: loop only; outlives the locks.
+class RowLocks {
  public:
   /// Resumes when nobody has the turn; it is had as long as the result is.
   async::awaitable<std::shared_ptr<void>> take(std::string subject);
@@ -28,7 +28,7 @@ class Turns {
 
 class AuditNote {
  public:
-  AuditNote(const tables::Tables& tables, Turns& turns) : tables_(tables), turns_(turns) {}
+  AuditNote(const tables::Tables& tables, RowLocks& row_locks) : tables_(tables), row_locks_(row_locks) {}
 
   /// The row that will be changed: looked at when it is this request's turn, and again at the end.
   async::awaitable<void> about(tables::Scope subject);
@@ -42,7 +42,7 @@ class AuditNote {
 
  private:
   const tables::Tables& tables_;
-  Turns& turns_;
+  RowLocks& row_locks_;
   std::shared_ptr<void> turn_;
   std::optional<tables::Scope> subject_;
   std::optional<boost::json::value> before_;

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What a route asks of its caller, as data beside its registration: no route can be registered without. The gate
-/// (api/access/gate.hpp) enforces it before the handler runs; the reference of rights and the test that calls every route
-/// without a right are made from it.
+/// What a route asks of its caller, as data beside its registration: no route can be registered without. The authorizer
+/// (api/access/authorizer.hpp) enforces it before the handler runs; the reference of rights and the test that calls
+/// every route without a right are made from it.
 
 #include "acl/rights.hpp"
 #include "http/message.hpp"

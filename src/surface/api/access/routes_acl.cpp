@@ -3,8 +3,9 @@
 #include <set>
 
 #include "acl/identity.hpp"
-#include "api/routes.hpp"
 #include "api/access/token_body.hpp"
+#include "api/cluster/change_note.hpp"
+#include "api/routes.hpp"
 #include "api/work.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
@@ -86,10 +87,7 @@ awaitable<Response> bootstrap(Api& api, Request request) {
   const std::string secret = bootstrap_secret(request);
   server::BootstrapAcl wanted{{}, reset_index(api)};
   keep_secret(api, wanted.secret, secret);
-  auto decide = [wanted = std::move(wanted)](const Tables& tables, const Context& context) {
-    return server::decide_bootstrap(tables, wanted, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  const auto made = co_await apply(api, request, std::move(wanted));
   request.made({Topic::acl_tokens, made.accessor_id});
   const auto* tables = co_await api.server.read();
   co_return written(token_json(made, secret), index_of(*tables, Topic::acl_tokens, made.accessor_id));
@@ -142,10 +140,8 @@ awaitable<Response> put_policy(Api& api, Request request) {
   };
   auto policy = co_await computed(api, request, "reading the policy", check);
   const std::string name = policy->name;
-  auto decide = [policy = std::move(policy)](const Tables& tables, const Context& context) {
-    return server::decide_put_policy(tables, policy, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::PutPolicy wanted{std::move(policy)};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, Topic::acl_policies, name));
 }
@@ -153,10 +149,8 @@ awaitable<Response> put_policy(Api& api, Request request) {
 awaitable<Response> delete_policy(Api& api, Request request) {
   refuse_without_acl(api);
   const std::string name = request.param("name");
-  auto decide = [name](const Tables& tables, const Context& context) {
-    return server::decide_delete_policies(tables, {name}, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeletePolicies wanted{{name}};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, Topic::acl_policies, name));
 }
@@ -227,10 +221,7 @@ awaitable<Response> put_token(Api& api, Request request) {
   }
   const std::string secret = secret_in(body, token);
   keep_secret(api, token, secret);
-  auto decide = [put = std::move(put)](const Tables& tables, const Context& context) {
-    return server::decide_put_token(tables, put, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  const auto made = co_await apply(api, request, std::move(put));
   const auto* tables = co_await api.server.read();
   const auto row = tables->find<AclToken>(made.accessor_id);
   const AclToken& standing = row ? *row : made;
@@ -244,10 +235,8 @@ awaitable<Response> put_token(Api& api, Request request) {
 awaitable<Response> delete_token(Api& api, Request request) {
   refuse_without_acl(api);
   const std::string id = request.param("id");
-  auto decide = [id](const Tables& tables, const Context& context) {
-    return server::decide_delete_tokens(tables, {id}, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteTokens wanted{{id}};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, Topic::acl_tokens, id));
 }
@@ -303,10 +292,8 @@ awaitable<Response> put_role(Api& api, Request request) {
     if (role.id.empty()) role.id = request.param("id");
     if (role.id != request.param("id")) throw Error(Code::invalid, "ACL role ID does not match request path");
   }
-  auto decide = [role = std::move(role)](const Tables& tables, const Context& context) {
-    return server::decide_put_role(tables, role, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  server::PutRole wanted{std::move(role)};
+  const auto made = co_await apply(api, request, std::move(wanted));
   if (fresh) request.made({Topic::acl_roles, made.id});
   const auto* tables = co_await api.server.read();
   const auto standing = tables->find<AclRole>(made.id);
@@ -316,10 +303,8 @@ awaitable<Response> put_role(Api& api, Request request) {
 awaitable<Response> delete_role(Api& api, Request request) {
   refuse_without_acl(api);
   const std::string id = request.param("id");
-  auto decide = [id](const Tables& tables, const Context& context) {
-    return server::decide_delete_roles(tables, {id}, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteRoles wanted{{id}};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, Topic::acl_roles, id));
 }

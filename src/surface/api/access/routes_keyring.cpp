@@ -1,6 +1,7 @@
 // The root keys, and the keys with which others verify the tokens of tasks.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "provision/sync_server.hpp"
+#include "files/masters/service.hpp"
 #include "server/access/identity_providers.hpp"
 #include "server/access/login_decisions.hpp"
 #include "server/access/token_secrets.hpp"
@@ -28,33 +29,27 @@ Response with_revision(const Api& api, std::string body) {
   return written(std::move(body), api.server.writer().tables().revision());
 }
 
-awaitable<Response> list_keys(Api& api, Request) {
+awaitable<Response> list_root_keys(Api& api, Request) {
   array keys;
   for (const auto& key : api.server.keyring().keys()) keys.emplace_back(describe_key(key));
   co_return with_revision(api, boost::json::serialize(keys));
 }
 
-awaitable<void> seal_auth_methods_anew(Api& api) {
-  std::vector<model::AuthMethod> resealed;
+awaitable<void> seal_auth_methods_anew(Api& api, const Request& request) {
+  server::ResealAuthMethods anew;
   for (auto& method : tables::records<model::AuthMethod>(*co_await api.server.read())) {
-    if (server::seal_anew(method, api.server.keyring())) resealed.push_back(std::move(method));
+    if (server::seal_anew(method, api.server.keyring())) anew.resealed.push_back(std::move(method));
   }
-  auto decide = [resealed = std::move(resealed)](const tables::Tables& tables, const server::Context& context) {
-    return server::decide_reseal_auth_methods(tables, resealed, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  co_await apply(api, request, std::move(anew));
 }
 
-awaitable<void> seal_tokens_anew(Api& api) {
-  std::vector<model::AclToken> resealed;
+awaitable<void> seal_tokens_anew(Api& api, const Request& request) {
+  server::ResealTokens anew;
   for (const auto& row : (co_await api.server.read())->rows<model::AclToken>()) {
     model::AclToken token = *row;
-    if (server::seal_anew(token, api.server.keyring())) resealed.push_back(std::move(token));
+    if (server::seal_anew(token, api.server.keyring())) anew.resealed.push_back(std::move(token));
   }
-  auto decide = [resealed = std::move(resealed)](const tables::Tables& tables, const server::Context&) {
-    return server::decide_reseal_tokens(tables, resealed);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  co_await apply(api, request, std::move(anew));
 }
 
 /// `publish_time`: ns since the epoch, when the key becomes active.
@@ -66,19 +61,19 @@ std::optional<TimePoint> publish_time_of(const Request& request) {
   return from_unix_nanos(nanos);
 }
 
-awaitable<std::string> make_active(Api& api, bool full) {
+awaitable<std::string> make_active(Api& api, const Request& request, bool full) {
   std::string id = co_await api.server.variables().rotate(full);
   if (!full) co_return id;
   if (api.files != nullptr) co_await api.files->seal_anew();
-  co_await seal_auth_methods_anew(api);
-  co_await seal_tokens_anew(api);
+  co_await seal_auth_methods_anew(api, request);
+  co_await seal_tokens_anew(api, request);
   co_return id;
 }
 
 awaitable<Response> rotate_root_key(Api& api, Request request) {
   const auto later = publish_time_of(request);
   const std::string id = later ? co_await api.server.variables().prepublish(*later)
-                               : co_await make_active(api, request.query.flag("full"));
+                               : co_await make_active(api, request, request.query.flag("full"));
   object answer{{"Index", api.server.writer().tables().revision()}};
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);
@@ -91,8 +86,8 @@ awaitable<Response> delete_key(Api& api, Request request) {
   if (request.query.flag("force")) {
     co_await api.server.variables().seal_anew();
     if (api.files != nullptr) co_await api.files->seal_anew();
-    co_await seal_auth_methods_anew(api);
-    co_await seal_tokens_anew(api);
+    co_await seal_auth_methods_anew(api, request);
+    co_await seal_tokens_anew(api, request);
   }
   if (api.files != nullptr) co_await api.files->seal_own_key_anew();
   if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
@@ -127,7 +122,7 @@ void add_keyring_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  routes.add("GET", "/v1/operator/keyring/keys", "list root keys", right::management(), with(list_keys));
+  routes.add("GET", "/v1/operator/keyring/keys", "list root keys", right::management(), with(list_root_keys));
   routes.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", right::management(), with(rotate_root_key));
   routes.add("DELETE", "/v1/operator/keyring/key/:id", "remove root key", right::management(), with(delete_key));
   routes.add("GET", "/.well-known/jwks.json", "verifying keys",

@@ -1,7 +1,8 @@
 // Single sign-on: auth methods, binding rules, and what people log in by. A token's secret is in one answer only.
 #include "acl/login.hpp"
-#include "api/routes.hpp"
 #include "api/access/token_body.hpp"
+#include "api/cluster/change_note.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/random.hpp"
@@ -102,10 +103,7 @@ awaitable<Response> put_method(Api& api, Request request) {
   server::seal_secrets(put.method, api.server.keyring());
   Scope subject = tables::record_scope<AuthMethod>(put.method.name);
   co_await request.about(std::move(subject));
-  auto decide = [put](const Tables& tables, const Context& context) {
-    return server::decide_put_auth_method(tables, put, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  const auto made = co_await apply(api, request, std::move(put));
   const auto* tables = co_await api.server.read();
   const auto standing = tables::find_record<AuthMethod>(*tables, made.name);
   co_return written(boost::json::serialize(method_body(standing.value_or(made))),
@@ -117,10 +115,8 @@ awaitable<Response> delete_method(Api& api, Request request) {
   const std::string name = request.param("name");
   Scope subject = tables::record_scope<AuthMethod>(name);
   co_await request.about(std::move(subject));
-  auto decide = [name](const Tables& tables, const Context& context) {
-    return server::decide_delete_auth_method(tables, name, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteAuthMethod wanted{name};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, tables::records_scope()));
 }
@@ -165,10 +161,8 @@ awaitable<Response> put_rule(Api& api, Request request) {
     Scope subject = tables::record_scope<BindingRule>(named);
     co_await request.about(std::move(subject));
   }
-  auto decide = [rule](const Tables& tables, const Context& context) {
-    return server::decide_put_binding_rule(tables, rule, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  server::PutBindingRule wanted{std::move(rule)};
+  const auto made = co_await apply(api, request, std::move(wanted));
   if (named.empty()) request.made(tables::record_scope<BindingRule>(made.id));
   const auto* tables = co_await api.server.read();
   const auto standing = tables::find_record<BindingRule>(*tables, made.id);
@@ -180,10 +174,8 @@ awaitable<Response> delete_rule(Api& api, Request request) {
   const std::string id = request.param("id");
   Scope subject = tables::record_scope<BindingRule>(id);
   co_await request.about(std::move(subject));
-  auto decide = [id](const Tables& tables, const Context& context) {
-    return server::decide_delete_binding_rule(tables, id, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteBindingRule wanted{id};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", index_of(*tables, tables::records_scope()));
 }
@@ -199,10 +191,7 @@ awaitable<Response> answer_login(Api& api, Request request, AuthMethod method, o
                            subject != nullptr && subject->is_string()
                                ? std::string_view(subject->get_string()).substr(0, 200)
                                : std::string_view("somebody without a name")));
-  auto decide = [login = std::move(login)](const Tables& tables, const Context& context) {
-    return server::decide_login(tables, login, context);
-  };
-  const auto made = co_await api.server.writer().submit(std::move(decide));
+  const auto made = co_await apply(api, request, std::move(login));
   request.made({Topic::acl_tokens, made.accessor_id});
   const auto* tables = co_await api.server.read();
   const auto standing = tables->find<model::AclToken>(made.accessor_id);

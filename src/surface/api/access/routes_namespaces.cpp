@@ -1,4 +1,5 @@
 // Namespaces: list, read, write, delete.
+#include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -49,20 +50,16 @@ awaitable<Response> put_namespace(Api& api, Request request) {
   const std::string name = ns.name;
   Scope subject{Topic::namespaces, name};
   co_await request.about(std::move(subject));
-  auto decide = [ns = std::move(ns)](const Tables& tables, const Context& context) {
-    return server::decide_put_namespace(tables, ns, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::PutNamespace wanted{std::move(ns)};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of({Topic::namespaces, name}));
 }
 
 awaitable<Response> delete_namespace(Api& api, Request request) {
   const std::string name = request.param("name");
-  auto decide = [name](const Tables& tables, const Context& context) {
-    return server::decide_delete_namespace(tables, name, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteNamespace wanted{name};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of({Topic::namespaces, name}));
 }

@@ -1,4 +1,5 @@
 // Quotas: list, read, write, delete, and what is used of them.
+#include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -79,20 +80,16 @@ awaitable<Response> put_quota(Api& api, Request request) {
   const std::string name = quota.name;
   Scope subject = tables::record_scope<Quota>(name);
   co_await request.about(std::move(subject));
-  auto decide = [quota = std::move(quota), region = api.agent.region](const Tables& tables, const Context& context) {
-    return server::decide_put_quota(tables, quota, region, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::PutQuota wanted{std::move(quota), api.agent.region};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of(tables::record_scope<Quota>(name)));
 }
 
 awaitable<Response> delete_quota(Api& api, Request request) {
   const std::string name = request.param("name");
-  auto decide = [name](const Tables& tables, const Context& context) {
-    return server::decide_delete_quota(tables, name, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteQuota wanted{name};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of(tables::record_scope<Quota>(name)));
 }

@@ -1,4 +1,5 @@
 // Who may link: the link of a node, joining, join tokens, and the server's authority.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -38,7 +39,7 @@ void warn_once(Api& api, const std::string& text) {
   if (api.warned.insert(text).second) log::warn("server: {}", text);
 }
 
-trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
+trust::PeerIdentity identify(Api& api, const http::Peer& peer) {
   try {
     return trust::identify_node(peer, api.agent.region);
   } catch (const Error& error) {
@@ -48,10 +49,10 @@ trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
 }
 
 awaitable<Response> serve_link(Api& api, Request request) {
-  auto papers = identify(api, request.remote);
+  auto peer = identify(api, request.remote);
   Response response;
-  response.upgrade = [&api, papers = std::move(papers)](std::shared_ptr<http::WebSocket> socket) {
-    return api.server.serve_link(std::move(socket), papers);
+  response.upgrade = [&api, peer = std::move(peer)](std::shared_ptr<http::WebSocket> socket) {
+    return api.server.serve_link(std::move(socket), peer);
   };
   co_return response;
 }
@@ -88,7 +89,7 @@ awaitable<Response> list_join_tokens(Api& api, Request request) {
 }
 
 awaitable<Response> create_token(Api& api, Request request) {
-  const auto asked = json::decode<NewJoinToken>(boost::json::value(parse_body(request)));
+  const auto asked = json::decode<wire::NewJoinToken>(boost::json::value(parse_body(request)));
   server::NewJoinToken wanted;
   wanted.name = asked.name;
   wanted.pool = asked.node_pool;
@@ -100,12 +101,13 @@ awaitable<Response> create_token(Api& api, Request request) {
   request.made({Topic::join_tokens, id});
   const auto row = tables->find<model::JoinToken>(id);
   if (!row) throw Error(Code::conflict, "the join token was revoked as soon as it was made");
-  CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
+  wire::CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
   co_return written(json::encode(created), row->create_index);
 }
 
 awaitable<Response> revoke_token(Api& api, Request request) {
-  co_await api.server.revoke_join_token(request.param("id"));
+  server::RevokeJoinToken wanted{request.param("id")};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("{}", tables->revision_of({Topic::join_tokens, request.param("id")}));
 }
@@ -151,7 +153,7 @@ async::awaitable<std::string> make_join_token(Api& api, server::NewJoinToken req
   trust::JoinToken token{
       .id = {}, .secret = crypto::make_token(), .authority_fingerprint = trust.authority().info().fingerprint};
   request.hash = crypto::hash_token(token.secret.bytes());
-  token.id = co_await api.server.create_join_token(std::move(request));
+  token.id = co_await api.server.apply(std::move(request));
   co_return std::string(trust::to_text(token).bytes());
 }
 

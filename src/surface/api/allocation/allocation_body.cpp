@@ -78,8 +78,9 @@ std::string task_resources_json(const model::Allocation& allocation) {
   for (const auto& [name, task] : allocation.resources.tasks) {
     if (out.size() > 1) out += ',';
     json::append_string(out, name);
-    const OldResources one{task.cpu, static_cast<std::int64_t>(task.cores.size()), task.memory_mb, task.memory_max_mb};
-    out += ':' + one.json();
+    const OldResources resources{task.cpu, static_cast<std::int64_t>(task.cores.size()), task.memory_mb,
+                                 task.memory_max_mb};
+    out += ':' + resources.json();
   }
   return out + "}";
 }

@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "http/websocket.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -87,7 +87,7 @@ awaitable<void> forward_output(std::shared_ptr<http::WebSocket> socket, std::sha
   }
 }
 
-awaitable<void> run_session(Api& api, std::string node_id, std::string method, node::ExecRequest request,
+awaitable<void> run_session(Api& api, std::string node_id, std::string method, protocol::ExecRequest request,
                             std::shared_ptr<http::WebSocket> socket) {
   std::optional<Error> failure;
   try {
@@ -152,8 +152,8 @@ std::vector<std::string> command_of(const Request& request) {
   return command;
 }
 
-node::ExecRequest exec_request(const Request& request) {
-  node::ExecRequest exec;
+protocol::ExecRequest exec_request(const Request& request) {
+  protocol::ExecRequest exec;
   exec.command = command_of(request);
   exec.tty = request.query.flag("tty");
   exec.task = request.query.find("task").value_or("");
@@ -161,13 +161,13 @@ node::ExecRequest exec_request(const Request& request) {
 }
 
 /// For the audit log. Its words are on the command line of a process anyway.
-std::string command_text(const node::ExecRequest& exec) {
+std::string command_text(const protocol::ExecRequest& exec) {
   const std::string who = exec.user.empty() ? "" : fmt::format(" as {}", exec.user);
   return fmt::format("session{}{}: {}", exec.task.empty() ? "" : " in task " + exec.task, who, join(exec.command, " "));
 }
 
 Response session(Api& api, std::shared_ptr<void> slot, std::string node_id, const char* method,
-                 node::ExecRequest exec) {
+                 protocol::ExecRequest exec) {
   Response response;
   response.upgrade = [&api, slot = std::move(slot), node_id = std::move(node_id), method,
                       exec = std::move(exec)](std::shared_ptr<http::WebSocket> socket) {
@@ -240,7 +240,7 @@ awaitable<Response> run_action(Api& api, Sessions& sessions, Request request) {
   const std::string name = request.query.find("action").value_or(""),
                     task_name = request.query.find("task").value_or("");
   const auto* group = allocation->job ? allocation->job->find_group(allocation->group) : nullptr;
-  node::ExecRequest exec;
+  protocol::ExecRequest exec;
   exec.alloc = allocation->id;
   exec.tty = request.query.flag("tty");
   for (std::size_t i = 0; group != nullptr && i < group->tasks.size(); ++i) {

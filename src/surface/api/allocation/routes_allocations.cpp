@@ -2,11 +2,11 @@
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -28,7 +28,7 @@ awaitable<Response> list_allocations(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::allocations, ""}};
   const auto list = [&](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& allocation : tables.allocations(prefix)) {
       if (!shown(allocation->ns)) continue;
       items.push_back({allocation->id,
@@ -59,9 +59,8 @@ awaitable<Response> read_allocation(Api& api, Request request) {
 awaitable<Response> stop_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
-  auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
   server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay"), request.query.flag("reschedule")};
-  const std::string eval = co_await api.server.stop_allocation(std::move(stop), std::move(note));
+  const std::string eval = co_await apply(api, request, std::move(stop));
   tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
@@ -71,7 +70,7 @@ awaitable<Response> stop_allocation(Api& api, Request request) {
 awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method) {
   const auto* tables = co_await api.server.read();
   const auto allocation = get_allocation(*tables, request.param("id"));
-  node::TaskRequest ask;
+  protocol::TaskRequest ask;
   ask.id = allocation->id;
   if (!request.body.empty()) {
     const auto body = parse_body(request);
@@ -98,7 +97,8 @@ awaitable<Response> restart_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
   auto finding = impact::disturbed(*row, "is restarted where it is");
-  co_await note_change(api, request, fmt::format("restart allocation '{}'", row->name), row->ns, std::move(finding));
+  ChangeWords words{fmt::format("restart allocation '{}'", row->name), row->ns};
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json("{}");
 }
 

@@ -2,7 +2,7 @@
 #include "api/routes.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -45,11 +45,11 @@ awaitable<Response> collect_on_node(Api& api, Request request) {
 
 awaitable<Response> apply_metadata(Api& api, Request request) {
   const auto body = parse_body(request);
-  node::MetadataRequest wanted;
+  protocol::MetadataRequest wanted;
   const auto* meta = json::find_member(body, "Meta");
   if (meta == nullptr || !meta->is_object() || meta->get_object().empty())
     throw Error(Code::invalid, "missing required Meta object");
-  wanted = json::decode<node::MetadataRequest>(boost::json::value(body));
+  wanted = json::decode<protocol::MetadataRequest>(boost::json::value(body));
   std::string id = json::text_member(body, "NodeID");
   if (id.empty()) id = request.query.find("node_id").value_or("");
   const auto* tables = co_await api.server.read();

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "http/plain_error.hpp"
 #include "link/relay.hpp"
-#include "node/task/task_api.hpp"
+#include "protocol/task_api.hpp"
 
 namespace underway::api {
 
@@ -19,7 +19,7 @@ Api demanding(Api api) {
 }
 
 /// Throws denied unless it is a task of an allocation that runs on the node.
-void check_task(const tables::Tables& tables, const std::string& node_id, const node::TaskApiRequest& request) {
+void check_task(const tables::Tables& tables, const std::string& node_id, const protocol::TaskApiRequest& request) {
   const Error refusal(Code::denied, fmt::format("task '{}' of allocation {} may not use the API", request.task,
                                                 request.alloc.substr(0, 8)));
   const auto allocation = tables.find_allocation(request.alloc);
@@ -35,7 +35,7 @@ void check_task(const tables::Tables& tables, const std::string& node_id, const 
 
 TaskApi::TaskApi(async::Executor executor, const http::Router& router, const Api& api, http::ServerOptions options)
     : api_(demanding(api)),
-      gate_(std::make_shared<Gate>(api_)),
+      authorizer_(std::make_shared<Authorizer>(api_)),
       http_(std::move(executor), router, strict(std::move(options))) {}
 
 http::ServerOptions TaskApi::strict(http::ServerOptions options) {
@@ -48,7 +48,7 @@ std::optional<Response> TaskApi::refusal(const http::Request& from) {
   request.headers = from.headers;
   request.remote = from.remote;
   try {
-    if (auto too_much = gate_->enter(right::token(), request)) return too_much;
+    if (auto too_much = authorizer_->enter(right::token(), request)) return too_much;
   } catch (const Error& error) {
     return http::error_response(error, http::error_form(request.headers));
   }
@@ -74,7 +74,7 @@ server::Extension TaskApi::extension() {
 
 /// Over a socket pair, so that for the HTTP server it is a connection as any other. The pair ends with the stream.
 awaitable<void> TaskApi::serve(std::string node_id, boost::json::value header, std::shared_ptr<link::Stream> stream) {
-  const auto request = json::decode<node::TaskApiRequest>(header, "task.api");
+  const auto request = json::decode<protocol::TaskApiRequest>(header, "task.api");
   check_task(*co_await api_.server.read(), node_id, request);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// The server's end of the Task API (node/task/task_api.hpp): connections that tasks make and nodes bring over their links
-/// are served as any other HTTP connection, but for two things. Nobody is root there, whatever the kernel says of the
-/// other end; and every request shows a valid token, also to routes that are open elsewhere, also while ACL is off.
+/// The server's end of the Task API (node/task/task_api.hpp): connections that tasks make and nodes bring over their
+/// links are served as any other HTTP connection, but for two things. Nobody is root there, whatever the kernel says of
+/// the other end; and every request shows a valid token, also to routes that are open elsewhere, also while ACL is off.
 /// Source: Nomad's documentation, "Task API".
 
-#include "api/access/gate.hpp"
+#include "api/access/authorizer.hpp"
 #include "http/server.hpp"
 #include "server/extension.hpp"
 
@@ -16,7 +16,7 @@ class TaskApi {
   /// `router` has the routes of `api`; both outlive it, and the executor is their loop.
   TaskApi(async::Executor executor, const http::Router& router, const Api& api, http::ServerOptions options = {});
 
-  /// Answers the streams node::kTaskApiStream. It refuses (denied) a task that does not run on the node.
+  /// Answers the streams protocol::kTaskApiStream. It refuses (denied) a task that does not run on the node.
   server::Extension extension();
   /// As http::Server::stop.
   awaitable<void> stop(Duration grace) { return http_.stop(grace); }
@@ -29,7 +29,7 @@ class TaskApi {
   awaitable<void> serve(std::string node_id, boost::json::value header, std::shared_ptr<link::Stream> stream);
 
   Api api_;
-  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<Authorizer> authorizer_;
   http::Server http_;
 };
 

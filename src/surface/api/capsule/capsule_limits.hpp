@@ -3,12 +3,12 @@
 /// Under which limits requests about capsules are decided: those of whoever carries them out.
 
 #include "api/api.hpp"
-#include "move/controller.hpp"
+#include "ownership/controller.hpp"
 
 namespace underway::api {
 
-inline move::Limits capsule_limits(const Api& api) {
-  return api.capsules == nullptr ? move::Limits{} : api.capsules->limits();
+inline ownership::Limits capsule_limits(const Api& api) {
+  return api.capsules == nullptr ? ownership::Limits{} : api.capsules->limits();
 }
 
 }  // namespace underway::api

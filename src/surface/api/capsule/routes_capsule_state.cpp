@@ -1,7 +1,7 @@
 // What the capsule of an allocation has changed, and how its services are: asked of its node. Ours.
 #include "api/routes.hpp"
 #include "base/json.hpp"
-#include "capsule/extension.hpp"
+#include "run/extension.hpp"
 
 namespace underway::api {
 namespace {
@@ -11,7 +11,7 @@ using acl::Capability;
 awaitable<Response> ask_capsule(Api& api, Request request, const char* method) {
   const auto* tables = co_await api.server.read();
   const auto allocation = get_allocation(*tables, request.param("id"));
-  auto body = json::to_value(capsule::CapsuleQuery{allocation->id});
+  auto body = json::to_value(run::CapsuleQuery{allocation->id});
   const auto answer = co_await api.server.call_node(allocation->node_id, method, std::move(body));
   co_return http::json(boost::json::serialize(answer));
 }

@@ -1,12 +1,13 @@
 // Capsules: who runs them, moves, upgrades, fences, standbys. Ours, below /v1/underway.
-#include "api/capsule/capsule_body.hpp"
 #include "api/capsule/capsule_limits.hpp"
 #include "api/cluster/change_note.hpp"
-#include "api/routes.hpp"
 #include "api/cluster/slurm_versions.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/controller.hpp"
+#include "ownership/controller.hpp"
+#include "ownership/requests.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::api {
 namespace {
@@ -17,13 +18,13 @@ using model::Capsule;
 /// With who would take over, by what is known now.
 void complete(const Api& api, const tables::Tables& tables, Capsule& capsule) {
   if (api.capsules != nullptr) api.capsules->complete(capsule);
-  capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+  capsule.successor = ownership::successor_of(tables, capsule, api.clock.now());
 }
 
 awaitable<Response> list_capsules(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope()};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    Shown shown(request);
+    NamespaceFilter shown(request);
     std::vector<Capsule> visible;
     for (auto& capsule : tables::records<Capsule>(tables)) {
       if (!shown(capsule.ns)) continue;
@@ -38,44 +39,35 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   const std::string ns = namespace_of(request), name = request.param("name");
   std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    auto capsule = move::get_capsule(tables, ns, name);
+    auto capsule = ownership::get_capsule(tables, ns, name);
     complete(api, tables, capsule);
     return json::encode(capsule);
   });
 }
 
-move::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
+ownership::MoveRequest move_request(const Request& request, const wire::MoveCapsule& body) {
   return {namespace_of(request), request.param("name"), body.node, body.without_overlay};
 }
 
 /// By the decision that would begin it; nothing is looked at on the target. Throws what the decision throws.
 awaitable<Response> plan_move(Api& api, Request request) {
-  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
-  SeededIds unused{1};
+  const auto body = json::decode<wire::MoveCapsule>(boost::json::value(parse_body(request)));
   const auto* tables = co_await api.server.read();
-  const auto decision =
-      move::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
+  const ownership::BeginMove begin{move_request(request, body), capsule_limits(api)};
+  const auto decision = api.server.preview(begin);
   co_return http::json(json::encode(judged(api, *tables, decision.changes)));
 }
 
 awaitable<Response> move_capsule(Api& api, Request request) {
-  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  const auto body = json::decode<wire::MoveCapsule>(boost::json::value(parse_body(request)));
   const auto wanted = move_request(request, body);
   if (body.dry_run) {
     if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
-    co_await api.capsules->rehearse(wanted);
-    co_return http::json(json::encode(MovedCapsule{}));
+    co_await api.capsules->check_move(wanted);
+    co_return http::json(json::encode(wire::MovedCapsule{}));
   }
-  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_move(tables, wanted, limits, context);
-  };
-  const auto* tables = co_await api.server.read();
-  const auto target = tables->find_node(wanted.node);
-  auto note =
-      noted(api, request, fmt::format("move capsule '{}' to {}", wanted.name, target ? target->name : wanted.node),
-            wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
+  ownership::BeginMove begin{wanted, capsule_limits(api)};
+  wire::MovedCapsule moved{co_await apply(api, request, std::move(begin))};
   request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
   co_return http::json(json::encode(moved));
 }
@@ -92,18 +84,18 @@ awaitable<std::pair<std::string, std::string>> resolve_image(Api& api, std::stri
 /// Of the image that an upgrade would be taken back to; empty when the store does not have it.
 awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string name) {
   const auto* tables = co_await api.server.read();
-  const auto capsule = move::get_capsule(*tables, ns, name);
+  const auto capsule = ownership::get_capsule(*tables, ns, name);
   if (!capsule.way_back || api.images == nullptr) co_return std::string();
   const std::string image = capsule.way_back->image;
-  for (const auto& one : co_await api.images->list()) {
-    if (image == one.digest || image == one.name + ":" + one.version) co_return one.digest;
+  for (const auto& stored : co_await api.images->list()) {
+    if (image == stored.digest || image == stored.name + ":" + stored.version) co_return stored.digest;
   }
   co_return std::string();
 }
 
 awaitable<Response> upgrade_capsule(Api& api, Request request) {
-  auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
-  move::UpgradeRequest wanted;
+  auto body = json::decode<wire::UpgradeCapsule>(boost::json::value(parse_body(request)));
+  ownership::UpgradeRequest wanted;
   wanted.ns = namespace_of(request);
   wanted.name = request.param("name");
   wanted.back = body.revert;
@@ -122,49 +114,33 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
   }
   if (wanted.back && !body.loses && api.capsules != nullptr)
     co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
-  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_upgrade(tables, wanted, limits, context);
-  };
-  auto note = noted(api, request,
-                    wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
-                    : wanted.rehearse_only ? fmt::format("rehearse capsule '{}' with '{}'", wanted.name, wanted.image)
-                                           : fmt::format("upgrade capsule '{}' to '{}'", wanted.name, wanted.image),
-                    wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
+  ownership::BeginUpgrade upgrade{wanted, capsule_limits(api)};
+  wire::UpgradedCapsule begun{co_await apply(api, request, std::move(upgrade))};
   request.tell(wanted.back            ? fmt::format("the upgrade of capsule {} is taken back", wanted.name)
                : wanted.rehearse_only ? fmt::format("capsule {} is rehearsed with {}", wanted.name, wanted.image)
                                       : fmt::format("capsule {} is upgraded to {}", wanted.name, wanted.image));
   co_return http::json(json::encode(begun));
 }
 
-/// A decision about the capsule of the path, which answers nothing.
-template <class Decide>
-awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
-  auto bound = [ns = namespace_of(request), name = request.param("name"), limits = capsule_limits(api), decide](
-                   const server::Tables& tables, const server::Context& context) {
-    return decide(tables, ns, name, limits, context);
-  };
-  co_await api.server.writer().submit(std::move(bound));
-  co_return http::json("{}");
-}
-
 awaitable<Response> cancel_move(Api& api, Request request) {
-  co_return co_await decide_about(api, std::move(request), move::decide_cancel);
+  ownership::Cancel cancel{namespace_of(request), request.param("name"), capsule_limits(api)};
+  co_await apply(api, request, std::move(cancel));
+  co_return http::json("{}");
 }
 
 awaitable<Response> vouch(Api& api, Request request) {
   request.tell("a person says that the host of its owner is off");
-  co_return co_await decide_about(api, std::move(request), move::decide_vouch);
+  ownership::Vouch off{namespace_of(request), request.param("name"), capsule_limits(api)};
+  co_await apply(api, request, std::move(off));
+  co_return http::json("{}");
 }
 
 awaitable<Response> set_standby(Api& api, Request request) {
-  const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
-  auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
-                       const move::Limits& limits, const server::Context& context) {
-    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
-  };
-  co_return co_await decide_about(api, std::move(request), std::move(decide));
+  const auto body = json::decode<wire::CapsuleStandby>(boost::json::value(parse_body(request)));
+  ownership::SetStandby standby{namespace_of(request), request.param("name"), body.node, body.every, body.rpo,
+                                capsule_limits(api)};
+  co_await apply(api, request, std::move(standby));
+  co_return http::json("{}");
 }
 
 }  // namespace

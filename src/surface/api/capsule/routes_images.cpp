@@ -82,9 +82,9 @@ awaitable<Response> put_part(Api& api, Request request) {
 awaitable<Response> finish_incoming(Api& api, Request request) {
   const auto image = co_await images(api).finish(incoming_of(request));
   const std::string name = fmt::format("{}:{}", image.name, image.version);
-  impact::Finding finding{impact::Impact::none,
-                          fmt::format("image '{}' is kept, and nothing is started from it", name)};
-  co_await note_change(api, request, fmt::format("push image '{}'", name), {}, std::move(finding));
+  impact::Finding finding{model::Impact::none, fmt::format("image '{}' is kept, and nothing is started from it", name)};
+  ChangeWords words{fmt::format("push image '{}'", name)};
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json(json::encode(image));
 }
 

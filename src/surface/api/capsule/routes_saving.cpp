@@ -3,10 +3,11 @@
 #include "api/capsule/capsule_limits.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "api/capsule/saving_body.hpp"
 #include "base/json.hpp"
-#include "move/upgrade.hpp"
+#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
+#include "wire/capsule/saving.hpp"
 
 namespace underway::api {
 namespace {
@@ -28,7 +29,7 @@ Body body_of(const Request& request) {
 }
 
 awaitable<Response> take_snapshot(Api& api, Request request) {
-  const auto body = body_of<TakeSnapshot>(request);
+  const auto body = body_of<wire::TakeSnapshot>(request);
   request.tell(fmt::format("a snapshot of capsule {}", request.param("name")));
   saving::SnapshotRequest wanted{
       .capsule = {}, .reason = body.reason.empty() ? "by hand" : body.reason, .keep = body.keep};
@@ -42,24 +43,24 @@ awaitable<Response> list_snapshots(Api& api, Request request) {
   co_return http::json(boost::json::serialize(told));
 }
 
-saving::BackupRequest backup_request(const MakeBackup& body) {
+saving::BackupRequest backup_request(const wire::MakeBackup& body) {
   return {.capsule = {}, .where = body.where, .keep = body.keep, .check_percent = body.check_percent};
 }
 
 awaitable<Response> make_backup(Api& api, Request request) {
-  const auto body = body_of<MakeBackup>(request);
+  const auto body = body_of<wire::MakeBackup>(request);
   request.tell(fmt::format("a backup of capsule {}", request.param("name")));
   auto wanted = backup_request(body);
   co_return co_await ask(api, std::move(request), "saving.backup", std::move(wanted));
 }
 
 awaitable<Response> list_backups(Api& api, Request request) {
-  auto wanted = backup_request(body_of<MakeBackup>(request));
+  auto wanted = backup_request(body_of<wire::MakeBackup>(request));
   co_return co_await ask(api, std::move(request), "saving.backups", std::move(wanted));
 }
 
 awaitable<Response> make_drill(Api& api, Request request) {
-  const auto body = body_of<MakeDrill>(request);
+  const auto body = body_of<wire::MakeDrill>(request);
   request.tell(fmt::format("a restore drill of capsule {}", request.param("name")));
   saving::DrillRequest wanted{.capsule = {},
                               .backup = body.backup,
@@ -73,7 +74,7 @@ awaitable<Response> make_drill(Api& api, Request request) {
 
 /// What is to be restored is brought to the node first, while the capsule runs; then it is the record's business.
 awaitable<Response> restore_capsule(Api& api, Request request) {
-  const auto body = body_of<RestoreCapsule>(request);
+  const auto body = body_of<wire::RestoreCapsule>(request);
   const std::string ns = namespace_of(request), name = request.param("name");
   if (body.snapshot.empty() == (body.at == 0))
     throw Error(Code::invalid, "say either which snapshot, or of which time it shall be");
@@ -81,15 +82,10 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
       .capsule = {ns, name}, .backup = body.backup, .where = body.where, .snapshot = body.snapshot, .at = body.at};
   auto find = json::to_value(wanted);
   const auto found = co_await saving::ask_its_node(api.server, ns, name, "saving.find", std::move(find));
-  RestoredCapsule restored;
-  restored.snapshot = json::decode<overlay::Snapshot>(found);
-  const move::RestoreOrder order{ns, name, restored.snapshot.id};
-  auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_restore(tables, order, limits, context);
-  };
-  auto note = noted(api, request, fmt::format("restore capsule '{}' to {}", name, restored.snapshot.id), ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  restored.upgrade_id = co_await api.server.writer().submit(std::move(both));
+  wire::RestoredCapsule restored;
+  restored.snapshot = json::decode<model::Snapshot>(found);
+  ownership::BeginRestore restore{{ns, name, restored.snapshot.id}, capsule_limits(api)};
+  restored.upgrade_id = co_await apply(api, request, std::move(restore));
   request.tell(fmt::format("capsule {} is restored to the snapshot {}", name, restored.snapshot.id));
   co_return http::json(json::encode(restored));
 }
@@ -98,7 +94,7 @@ awaitable<Response> read_saving(Api& api, Request request) {
   const std::string ns = namespace_of(request), name = request.param("name");
   std::vector<tables::Scope> scopes{tables::record_scope<model::CapsuleSaving>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    move::get_capsule(tables, ns, name);
+    ownership::get_capsule(tables, ns, name);
     auto saved = tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(ns, name));
     if (!saved) saved = model::CapsuleSaving{.ns = ns, .name = name};
     return json::encode(*saved);

@@ -1,13 +1,14 @@
 #pragma once
 /// @file
-/// How a request that changes something leaves an entry in the list of changes (impact/entries.hpp): in the commit of
-/// what it changes, with its class. And the class of what is only planned.
+/// How what a client asks for is carried out: `co_await apply(api, request, server::DrainNode{…})`. With the commit of
+/// what it changes goes an entry in the list of changes (impact/entries.hpp), with its class, and whether it may be
+/// done at all. And the class of what is only planned.
 
 #include "api/api.hpp"
+#include "api/cluster/change_words.hpp"
 #include "api/request.hpp"
 #include "impact/entries.hpp"
 #include "impact/judge.hpp"
-#include "server/beside.hpp"
 
 namespace underway::api {
 
@@ -15,21 +16,33 @@ namespace underway::api {
 impact::View impact_view(const Api& api, const tables::Tables& tables);
 
 /// Beside a decision: judges what it changes, and `also`, and keeps an entry for it. What changes nothing that counts
-/// leaves none. `what`: "drain node c1"; `ns`: of what is a namespace's.
-server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns = {},
-                     std::vector<impact::Finding> also = {});
+/// leaves none.
+server::CommitHook noted(const Api& api, const Request& request, ChangeWords words,
+                         std::vector<impact::Finding> also = {});
 
 /// `beside`, unless operators have left the registration of jobs to management tokens (and then, without ACL, to
 /// nobody).
-server::Beside registering(const Request& request, server::Beside beside);
+server::CommitHook registering(const Request& request, server::CommitHook hook);
+
+template <class R>
+constexpr bool kRegistersJobs = std::same_as<R, server::RegisterJob> || std::same_as<R, ApplyDirectory>;
+
+/// Everything that clients change goes this way. `request` outlives the result; throws what the decision throws.
+template <server::Request R>
+async::awaitable<server::ResultOf<R>> apply(Api& api, const Request& request, R wanted) {
+  server::CommitHook hook;
+  if constexpr (LeavesAnEntry<R>) hook = noted(api, request, words_of(api.server.writer().tables(), wanted));
+  if constexpr (kRegistersJobs<R>) hook = registering(request, std::move(hook));
+  co_return co_await api.server.apply(std::move(wanted), std::move(hook));
+}
 
 /// What a decision would do that is not made: of its changes.
-impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
+model::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
 
 /// Of a job that is only planned. Good as long as the plan is: until the next co_await.
-impact::Judgement impact_of(const Api& api, const server::JobPlan& plan);
+model::Judgement impact_of(const Api& api, const server::JobPlan& plan);
 
 /// An entry for what was done otherwise than by a decision.
-asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns, impact::Finding finding);
+asio::awaitable<void> note_change(Api& api, Request request, ChangeWords words, impact::Finding finding);
 
 }  // namespace underway::api

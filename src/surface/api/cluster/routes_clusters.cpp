@@ -1,14 +1,18 @@
 // Clusters and hosts: ours, below /v1/underway.
+#include "api/cluster/apply_directory.hpp"
 #include "api/cluster/change_note.hpp"
-#include "api/cluster/cluster_body.hpp"
 #include "api/job/config_refusal.hpp"
+#include "api/job/job_change.hpp"
+#include "api/job/shortfall.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "files/masters/service.hpp"
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"
 #include "jobspec/jobspec.hpp"
-#include "provision/sync_server.hpp"
+#include "saving/protection.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "wire/cluster/cluster.hpp"
 
 namespace underway::api {
 namespace {
@@ -42,8 +46,8 @@ awaitable<Response> read_cluster(Api& api, Request request) {
 /// What the body of a cluster declares.
 struct Declared {
   server::ApplyCluster cluster;
-  std::vector<model::SyncFile> files;
-  std::vector<saving::Protection> protections;
+  std::vector<model::FileDeclaration> files;
+  std::vector<model::Protection> protections;
 };
 
 void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
@@ -52,8 +56,8 @@ void refuse_problems(const std::vector<std::string>& wrong, const std::string& w
 }
 
 /// The files that the directory declares, valid.
-std::vector<model::SyncFile> valid_files(const ClusterBody& body) {
-  auto files = files_of(body.files);
+std::vector<model::FileDeclaration> valid_files(const wire::ClusterBody& body) {
+  auto files = wire::files_of(body.files);
   std::vector<std::string> wrong = model::problems(files);
   for (const auto& file : files) {
     for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
@@ -62,9 +66,28 @@ std::vector<model::SyncFile> valid_files(const ClusterBody& body) {
   return files;
 }
 
+/// The jobs of the body, taken out of it: they have a decoder of their own, which reads all that Nomad's clients write.
+boost::json::array take_jobs(boost::json::object& body) {
+  auto* jobs = body.if_contains("Jobs");
+  if (jobs == nullptr || jobs->is_null()) return {};
+  if (!jobs->is_array()) throw Error(Code::invalid, "Jobs must be a list");
+  return std::exchange(jobs->get_array(), {});
+}
+
+server::RegisterJob declared_job(const Request& request, const boost::json::value& entry) {
+  if (!entry.is_object()) throw Error(Code::invalid, "each of Jobs must be an object");
+  const auto& given = entry.get_object();
+  server::RegisterJob out;
+  out.job = job_of(request, given);
+  if (const auto* submission = given.if_contains("Submission"); submission != nullptr && !submission->is_null())
+    out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
+  return out;
+}
+
 Declared parse_cluster(const Request& request) {
-  const boost::json::value text = parse_body(request);
-  auto body = json::decode<ClusterBody>(text);
+  auto text = parse_body(request);
+  const auto declared = take_jobs(text);
+  auto body = json::decode<wire::ClusterBody>(boost::json::value(std::move(text)));
   if (body.cluster.name != request.param("name"))
     throw Error(Code::invalid, "the cluster's name does not match the path");
   refuse_problems(host::problems(host::cluster_spec(body.cluster)),
@@ -73,15 +96,12 @@ Declared parse_cluster(const Request& request) {
   out.files = valid_files(body);
   out.cluster.cluster = body.cluster;
   out.cluster.namespaces = std::move(body.namespaces);
-  for (std::size_t i = 0; i < body.jobs.size(); ++i) {
-    const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
-    out.cluster.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
-  }
+  for (const auto& entry : declared) out.cluster.jobs.push_back(declared_job(request, entry));
   std::vector<const model::Job*> jobs;
   for (const auto& entry : out.cluster.jobs) jobs.push_back(&entry.job);
   refuse_configs(jobs);
   for (const auto* job : jobs) {
-    for (auto& one : saving::protections_of(*job)) out.protections.push_back(std::move(one));
+    for (auto& protection : saving::protections_of(*job)) out.protections.push_back(std::move(protection));
   }
   return out;
 }
@@ -91,21 +111,19 @@ awaitable<Declared> declared_by(Api& api, const Request& request) {
   co_return co_await computed(api, request, "reading the cluster", read);
 }
 
-/// The cluster's files beside the decision that applies it, so that both are one commit. `put`: what becomes of them.
-awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry,
-                                        std::shared_ptr<provision::FilesPut> put) {
-  if (api.files == nullptr) co_return server::Beside();
-  auto request = co_await api.files->prepare_put(std::move(cluster), std::move(files), true, dry);
-  request.coming = true;
-  co_return [request = std::move(request), put](const tables::Tables& tables, const server::Context& context,
-                                                std::vector<server::Change>& changes) {
-    auto decision = provision::decide_put_files(tables, request, context);
-    std::move(decision.changes.begin(), decision.changes.end(), std::back_inserter(changes));
-    *put = std::move(decision.result);
-  };
+/// What is declared, as a request. `dry`: it is only planned.
+awaitable<ApplyDirectory> wanted_by(Api& api, server::ApplyCluster cluster, std::vector<model::FileDeclaration> files,
+                                    bool dry) {
+  ApplyDirectory wanted;
+  if (api.files != nullptr) {
+    wanted.files = co_await api.files->prepare_put(cluster.cluster.name, std::move(files), true, dry);
+    wanted.files->coming = true;
+  }
+  wanted.cluster = co_await api.server.completed(std::move(cluster));
+  co_return wanted;
 }
 
-std::vector<std::string> file_changes(const provision::FilesPut& put) {
+std::vector<std::string> file_changes(const model::FilesPut& put) {
   std::vector<std::string> out;
   for (const auto& name : put.added) out.push_back(fmt::format("file {}: added", name));
   for (const auto& name : put.changed) out.push_back(fmt::format("file {}: changed", name));
@@ -128,42 +146,25 @@ std::vector<std::string> namespace_changes(const tables::Tables& tables, const s
 
 awaitable<Response> apply_cluster(Api& api, Request request) {
   auto declared = co_await declared_by(api, request);
-  auto& wanted = declared.cluster;
-  auto& files = declared.files;
-  if (!files.empty()) request.require(right::management());
-  const std::string cluster = wanted.cluster.name;
-  for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
-  if (!wanted.namespaces.empty()) request.require(right::management());
-  for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
-  const auto put = std::make_shared<provision::FilesPut>();
-  auto files_too = co_await putting_files(api, cluster, std::move(files), false, put);
-  auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster));
-  auto both = server::one_after_another(std::move(files_too), std::move(note));
-  auto beside = registering(request, std::move(both));
-  const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(beside));
-  for (const auto& line : file_changes(*put)) request.tell(line);
+  const auto& cluster = declared.cluster;
+  if (!declared.files.empty()) request.require(right::management());
+  for (const auto& entry : cluster.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
+  if (!cluster.namespaces.empty()) request.require(right::management());
+  for (const auto& line : namespace_changes(api.server.writer().tables(), cluster.namespaces)) request.tell(line);
+  auto wanted = co_await wanted_by(api, std::move(declared.cluster), std::move(declared.files), false);
+  const auto done = co_await apply(api, request, std::move(wanted));
+  for (const auto& line : file_changes(done.files)) request.tell(line);
   boost::json::array registered, stopped;
-  for (const auto& id : applied.registered) registered.emplace_back(id);
-  for (const auto& id : applied.stopped) stopped.emplace_back(id);
-  for (const auto& id : applied.registered) request.tell("registered job " + id);
-  for (const auto& id : applied.stopped) request.tell("stopped job " + id);
+  for (const auto& id : done.cluster.registered) registered.emplace_back(id);
+  for (const auto& id : done.cluster.stopped) stopped.emplace_back(id);
+  for (const auto& id : done.cluster.registered) request.tell("registered job " + id);
+  for (const auto& id : done.cluster.stopped) request.tell("stopped job " + id);
   co_return http::json(boost::json::serialize(boost::json::object{
-      {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", applied.revision}}));
+      {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", done.cluster.revision}}));
 }
 
-/// What applying would do, by the decision that would do it. Throws what that throws.
-server::Decision<server::AppliedCluster> preview(const Api& api, const tables::Tables& tables,
-                                                 const server::ApplyCluster& wanted, server::Beside beside) {
-  SeededIds ids{1};  // what a preview makes is thrown away
-  const server::Context context{api.clock.now(), ids, tables.revision() + 1, api.server.options().root_by_raw_exec};
-  const auto decide = [&wanted](const tables::Tables& now, const server::Context& at) {
-    return server::decide_apply_cluster(now, wanted, at);
-  };
-  return server::with_beside(decide, std::move(beside))(tables, context);
-}
-
-void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
-  if (one) list.push_back(*std::move(one));
+void add_to(std::vector<wire::Shortfall>& list, std::optional<wire::Shortfall> shortfall) {
+  if (shortfall) list.push_back(*std::move(shortfall));
 }
 
 /// Every job is planned against the cluster as it stands, by itself.
@@ -171,7 +172,7 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
   auto body = co_await declared_by(api, request);
   auto& wanted = body.cluster;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
-  ClusterPlan plan;
+  wire::ClusterPlan plan;
   const auto whole = wanted;
   for (auto& entry : wanted.jobs) {
     entry.job.cluster = wanted.cluster.name;
@@ -188,15 +189,14 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     }
     entry.job = job_plan.proposed;
   }
-  const auto put = std::make_shared<provision::FilesPut>();
-  auto files_too = co_await putting_files(api, wanted.cluster.name, std::move(body.files), true, put);
+  const auto directory = co_await wanted_by(api, whole, std::move(body.files), true);
   const auto* tables = co_await api.server.read();
   const auto current = tables->find_cluster(wanted.cluster.name);
   plan.cluster = model::diff(current && !current->stop ? current.get() : nullptr, &wanted.cluster);
-  auto decided = preview(api, *tables, whole, std::move(files_too));
-  plan.stopped = std::move(decided.result.stopped);
+  auto decided = api.server.preview(directory);
+  plan.stopped = std::move(decided.result.cluster.stopped);
   plan.namespaces = namespace_changes(*tables, wanted.namespaces);
-  plan.files = file_changes(*put);
+  plan.files = file_changes(decided.result.files);
   plan.impact = judged(api, *tables, decided.changes);
   plan.protections = std::move(body.protections);
   saving::look_for_nodes(plan.protections, api.server.writer().tables(), &whole.cluster);
@@ -206,8 +206,8 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
 }
 
 awaitable<Response> stop_cluster(Api& api, Request request) {
-  auto note = noted(api, request, fmt::format("take cluster '{}' down", request.param("name")));
-  co_await api.server.stop_cluster(request.param("name"), std::move(note));
+  server::StopCluster wanted{request.param("name")};
+  co_await apply(api, request, std::move(wanted));
   co_return http::json("{}");
 }
 

@@ -1,10 +1,10 @@
 // One screen: `underway status`, and what `up` follows (a blocking query).
-#include "api/routes.hpp"
 #include "api/cluster/status.hpp"
 #include "api/cluster/troubles.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
-#include "move/controller.hpp"
-#include "provision/sync_status.hpp"
+#include "files/masters/status.hpp"
+#include "ownership/controller.hpp"
 
 namespace underway::api {
 namespace {
@@ -18,24 +18,29 @@ awaitable<Response> read_status(Api& api, Request request) {
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
   co_return co_await answer_made(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
-                request.rights().node(Level::read), api.clock.now()};
+    Visibility visibility{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
+                          request.rights().node(Level::read), api.clock.now()};
     if (api.capsules != nullptr)
-      sight.copies = [&api](model::Capsule& capsule) { return api.capsules->complete(capsule); };
+      visibility.copies = [&api](model::Capsule& capsule) { return api.capsules->complete(capsule); };
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
-    auto status = status_of(tables, cluster, linked, sight);
+    auto status = status_of(tables, cluster, linked, visibility);
     auto troubles = troubles_of(api);
     status.writable = troubles.writable;
+    // While nothing can be written every loop fails of that, which is told already.
+    if (troubles.writable && visibility.nodes) {
+      auto loops = attention_for(api.server.loops());
+      std::move(loops.begin(), loops.end(), std::back_inserter(troubles.attention));
+    }
     // What keeps everything else from being mended comes first.
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
                             std::make_move_iterator(troubles.attention.end()));
-    if (api.files != nullptr && sight.nodes) {
-      for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
-        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
-      for (auto& one : provision::waiting_masters(tables, cluster, linked))
-        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
-      for (auto& one : provision::waiting_rotation(tables, sight.now))
-        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+    if (api.files != nullptr && visibility.nodes) {
+      for (auto& entry : files::attention(files::target_states(tables, *api.files, cluster, linked)))
+        status.attention.push_back({std::move(entry.what), std::move(entry.why), std::move(entry.advice)});
+      for (auto& entry : files::waiting_masters(tables, cluster, linked))
+        status.attention.push_back({std::move(entry.what), std::move(entry.why), std::move(entry.advice)});
+      for (auto& entry : files::waiting_rotation(tables, visibility.now))
+        status.attention.push_back({std::move(entry.what), std::move(entry.why), std::move(entry.advice)});
     }
     return [status = std::move(status)] { return json::encode(status); };
   });

@@ -8,13 +8,16 @@
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "slurm/installed.hpp"
+#include "wire/cluster/slurm_versions.hpp"
 
 namespace underway::api {
 namespace {
 
-SlurmVersions told(slurm::VersionVerdict verdict) { return {std::move(verdict.problems), std::move(verdict.summary)}; }
+wire::SlurmVersions told(slurm::VersionVerdict verdict) {
+  return {std::move(verdict.problems), std::move(verdict.summary)};
+}
 
 /// Of the image that is asked for; nothing: the store does not have it.
 awaitable<slurm::Services> services_in_store(Api& api, std::string image) {
@@ -35,7 +38,7 @@ awaitable<std::vector<slurm::ServicesElsewhere>> services_of_capsules(Api& api, 
   std::vector<std::pair<std::string, std::string>> asked;
   for (const auto& capsule : tables::records<model::Capsule>(*tables)) {
     const auto job = capsule.ns == ns ? tables->find_job(capsule.ns, capsule.job) : nullptr;
-    if (job && !job->stop) asked.emplace_back(capsule.name, move::image_of(*job, capsule.group));
+    if (job && !job->stop) asked.emplace_back(capsule.name, ownership::image_of(*job, capsule.group));
   }
   for (const auto& [name, image] : asked) {
     const auto services = co_await services_in_store(api, image);
@@ -54,31 +57,22 @@ slurm::Services take_own(std::vector<slurm::ServicesElsewhere>& all, const std::
 }
 
 /// Of a slurmd at that path, wherever it lies on a node.
-SlurmVersions judge_path(const tables::Tables& tables, const std::string& path,
-                         const std::vector<slurm::ServicesElsewhere>& controllers) {
+wire::SlurmVersions judge_path(const tables::Tables& tables, const std::string& path,
+                               const std::vector<slurm::ServicesElsewhere>& controllers) {
   std::set<slurm::Version> versions;
   for (const auto& node : tables.nodes()) {
     if (const auto version = slurm::version_at(*node, path)) versions.insert(*version);
   }
-  SlurmVersions out;
+  wire::SlurmVersions out;
   for (const auto& version : versions) {
-    auto one = slurm::judge_slurmd(version, path, controllers);
-    out.problems.insert(out.problems.end(), one.problems.begin(), one.problems.end());
-    out.summary += (out.summary.empty() ? "" : "; ") + one.summary;
+    auto verdict = slurm::judge_slurmd(version, path, controllers);
+    out.problems.insert(out.problems.end(), verdict.problems.begin(), verdict.problems.end());
+    out.summary += (out.summary.empty() ? "" : "; ") + verdict.summary;
   }
   return out;
 }
 
 }  // namespace
-
-const describe::Structure& description(describe::Tag<SlurmVersions>) {
-  static const describe::Structure s =
-      describe::Builder<SlurmVersions>("SlurmVersions", "Whether daemons of Slurm go together.")
-          .wire<&SlurmVersions::problems>("Problems", "As sentences; none: they do.")
-          .wire<&SlurmVersions::summary>("Summary", "All versions on one line, for people.")
-          .done();
-  return s;
-}
 
 slurm::Services services_of(const image::Manifest& manifest) {
   std::vector<std::pair<std::string, std::string>> packages;
@@ -149,7 +143,7 @@ awaitable<Response> read_slurm_versions(Api& api, Request request) {
   const auto slurmd = asked("slurmd"), capsule = asked("capsule");
   std::vector<slurm::ServicesElsewhere> others;
   const auto ns = namespace_of(request);
-  if (Shown shown(request); (!slurmd.empty() || !capsule.empty()) && shown(ns))
+  if (NamespaceFilter shown(request); (!slurmd.empty() || !capsule.empty()) && shown(ns))
     others = co_await services_of_capsules(api, ns);
   const auto before = take_own(others, capsule);
   std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};

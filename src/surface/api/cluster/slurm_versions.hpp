@@ -12,13 +12,6 @@ namespace underway::api {
 
 struct Api;
 
-/// What is answered at /v1/underway/slurm/versions.
-struct SlurmVersions {
-  std::vector<std::string> problems;  ///< as sentences; empty: they go together
-  std::string summary;                ///< all versions on one line
-};
-const describe::Structure& description(describe::Tag<SlurmVersions>);
-
 /// The services of Slurm that an image has.
 slurm::Services services_of(const image::Manifest& manifest);
 

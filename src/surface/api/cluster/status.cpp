@@ -4,20 +4,17 @@
 #include <set>
 
 #include "api/job/shortfall.hpp"
+#include "api/nomad/stubs.hpp"
 #include "base/text.hpp"
 #include "model/validate/first_cause.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/answers.hpp"
+#include "server/gate_cache.hpp"
 #include "tables/orphans.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::api {
-
-using describe::Builder;
-using describe::Structure;
-using describe::Tag;
 
 std::string cause_in_words(const model::Allocation& allocation) {
   const auto cause = model::first_cause(allocation.task_states);
@@ -27,9 +24,9 @@ std::string cause_in_words(const model::Allocation& allocation) {
 namespace {
 
 /// The newest allocation of the job on each node decides; older ones are history.
-void look_at_allocations(server::Answers& answers, const model::Job& job, ServiceStatus& service,
-                         std::vector<Attention>& attention) {
-  static const move::CapsuleGuard guard;
+void look_at_allocations(server::GateCache& answers, const model::Job& job, wire::ServiceStatus& service,
+                         std::vector<wire::Attention>& attention) {
+  static const ownership::CapsuleGuard guard;
   std::set<std::string> nodes, waits;
   std::int64_t failed = 0;
   std::string why;
@@ -80,8 +77,8 @@ std::string why_blocked(const model::Evaluation& evaluation, const std::string& 
   return why.empty() ? "no node fits" : why;
 }
 
-void look_at_evaluations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
-                         std::vector<Attention>& attention) {
+void look_at_evaluations(const tables::Tables& tables, const model::Job& job, wire::ServiceStatus& service,
+                         std::vector<wire::Attention>& attention) {
   for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
     if (evaluation->status != model::EvalStatus::blocked) continue;
     for (const auto& [group, metric] : evaluation->failed_groups) {
@@ -95,17 +92,9 @@ void look_at_evaluations(const tables::Tables& tables, const model::Job& job, Se
   }
 }
 
-ServiceStatus service_of(server::Answers& answers, const model::Job& job, std::vector<Attention>& attention) {
-  ServiceStatus service;
-  service.id = job.id;
-  service.cluster = job.cluster;
-  service.type = job.type;
-  service.status = job.status;
-  service.version = job.version;
-  for (const auto& dependency : job.depends_on) service.depends_on.push_back(dependency.job);
-  for (const auto& group : job.groups) {
-    for (const auto& dependency : group.depends_on) service.depends_on.push_back(dependency.job);
-  }
+wire::ServiceStatus service_of(server::GateCache& answers, const model::Job& job,
+                               std::vector<wire::Attention>& attention) {
+  auto service = describe::project<wire::ServiceStatus>(job);
   look_at_allocations(answers, job, service, attention);
   look_at_evaluations(answers.tables(), job, service, attention);
   return service;
@@ -123,28 +112,22 @@ bool is_rolling(const tables::Tables& tables, const model::Job& job) {
 
 /// A rollout that failed or stands says the same as its allocations that failed, and more.
 void look_at_shortfall(const tables::Tables& tables, const model::Job& job, TimePoint now, std::size_t known,
-                       std::vector<Attention>& attention) {
+                       std::vector<wire::Attention>& attention) {
   const auto shortfall = shortfall_of(tables, job, now);
   if (!shortfall || !shortfall->needs_you) return;
   const auto first = attention.begin() + static_cast<std::ptrdiff_t>(known);
   if (shortfall->goes_on && first != attention.end()) return;
   attention.erase(std::remove_if(first, attention.end(),
-                                 [&](const Attention& one) {
-                                   return !shortfall->why.empty() && one.why.ends_with(shortfall->why);
+                                 [&](const wire::Attention& entry) {
+                                   return !shortfall->why.empty() && entry.why.ends_with(shortfall->why);
                                  }),
                   attention.end());
   attention.push_back({fmt::format("'{}': {}", job.id, shortfall->what), shortfall->why, shortfall->advice});
 }
 
-HostState state_of(const tables::Tables& tables, const model::Host& host, std::vector<Attention>& attention) {
-  HostState state;
-  state.name = host.name;
-  state.cluster = host.cluster;
-  state.pool = host.pool;
-  if (!host.addresses.empty()) state.address = host.addresses.begin()->second;
-  state.node_id = host.node_id;
-  state.status = host.status;
-  state.status_description = host.status_description;
+wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
+                         std::vector<wire::Attention>& attention) {
+  auto state = describe::project<wire::HostState>(host);
   if (const auto node = host.node_id.empty() ? nullptr : tables.find_node(host.node_id))
     state.node_status = node->status;
   if (host.status == model::HostStatus::failed) {
@@ -171,31 +154,31 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
   return tables.hosts(cluster.name).size() == declared;
 }
 
-CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
-  capsule.successor = move::successor_of(tables, capsule, sight.now);
+wire::CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Visibility& visibility) {
+  capsule.successor = ownership::successor_of(tables, capsule, visibility.now);
   return {capsule.name,           capsule.owner_name,       capsule.successor->node_name,
           capsule.successor->why, capsule.successor->loses, capsule.keeps_nothing};
 }
 
 }  // namespace
 
-Status status_of(const tables::Tables& tables, const std::string& cluster,
-                 const std::function<bool(const std::string& node_id)>& linked, const Sight& sight) {
-  Status status;
+wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
+                       const std::function<bool(const std::string& node_id)>& linked, const Visibility& visibility) {
+  wire::Status status;
   status.settled = true;
-  for (const auto& row : sight.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
+  for (const auto& row : visibility.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
     if (!cluster.empty() && row->name != cluster) continue;
     status.clusters.push_back(*row);
     status.settled = status.settled && !row->stop && has_declared_hosts(tables, *row);
   }
-  for (const auto& row : sight.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
+  for (const auto& row : visibility.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
     status.hosts.push_back(state_of(tables, *row, status.attention));
     auto& host = status.hosts.back();
     host.linked = !host.node_id.empty() && linked(host.node_id);
     status.settled = status.settled && host.status == model::HostStatus::running &&
                      host.node_status == model::NodeStatus::ready && host.linked;
   }
-  for (const auto& row : sight.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
+  for (const auto& row : visibility.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
     if (!cluster.empty() && row->cluster != cluster) continue;
     status.nodes.push_back(stub(*row, false, false));
     if (row->slurm_drain && !row->slurm_drain->description.empty()) {
@@ -207,11 +190,13 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
         {fmt::format("node '{}' is {}", row->name, describe::spell(row->status)), row->status_description,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
   }
-  for (const auto& orphans : sight.nodes ? tables::records<model::Orphans>(tables) : std::vector<model::Orphans>{}) {
+  for (const auto& orphans :
+       visibility.nodes ? tables::records<model::Orphans>(tables) : std::vector<model::Orphans>{}) {
     const auto node = tables.find_node(orphans.node_id);
     if (!node || (!cluster.empty() && node->cluster != cluster)) continue;
     std::set<std::string> jobs;
-    for (const auto& one : orphans.allocations) jobs.insert(sight.jobs(one.ns) ? one.job_id : "(another's)");
+    for (const auto& allocation : orphans.allocations)
+      jobs.insert(visibility.jobs(allocation.ns) ? allocation.job_id : "(another's)");
     status.attention.push_back(
         {fmt::format("node '{}' runs {} allocation{} that this server does not know", orphans.node_name,
                      orphans.allocations.size(), orphans.allocations.size() == 1 ? "" : "s"),
@@ -222,7 +207,7 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   for (const auto& report : tables::records<model::SlurmReport>(tables)) {
     const auto job = tables.find_job(report.ns, report.job);
-    if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !sight.jobs(report.ns)) continue;
+    if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !visibility.jobs(report.ns)) continue;
     for (const auto& finding : report.findings)
       status.attention.push_back({"slurmctld was started from an older state", finding, "squeue -t all"});
     if (!report.cut_off.empty()) {
@@ -234,11 +219,12 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   for (auto& capsule : tables::records<model::Capsule>(tables)) {
     const auto job = tables.find_job(capsule.ns, capsule.job);
-    if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
+    if ((!cluster.empty() && (!job || job->cluster != cluster)) || !visibility.jobs(capsule.ns)) continue;
     status.settled = status.settled && !capsule.move && !capsule.upgrade;
-    const auto out_of_sync = sight.copies(capsule);
-    if (job && !job->stop && sight.now != TimePoint{}) status.capsules.push_back(protected_by(tables, capsule, sight));
-    if (const auto why = move::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
+    const auto out_of_sync = visibility.copies(capsule);
+    if (job && !job->stop && visibility.now != TimePoint{})
+      status.capsules.push_back(protected_by(tables, capsule, visibility));
+    if (const auto why = ownership::exposed(capsule, visibility.now); !why.empty() && job && !job->stop)
       status.attention.push_back({fmt::format("capsule '{}' is not protected as its job asks for", capsule.name), why,
                                   fmt::format("underway capsule status {}", capsule.name)});
     if (!out_of_sync.empty() && job && !job->stop)
@@ -247,7 +233,7 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     if (const auto saved =
             tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(capsule.ns, capsule.name));
         saved && saved->node == capsule.owner && job && !job->stop) {
-      for (const auto& problem : saved->problems(sight.now))
+      for (const auto& problem : saved->problems(visibility.now))
         status.attention.push_back({fmt::format("capsule '{}' is not saved as its job asks for", capsule.name), problem,
                                     fmt::format("underway capsule status {}", capsule.name)});
       if (saved->almost_full())
@@ -264,13 +250,13 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
                                 waits ? fmt::format("underway capsule fence {} -host-is-off", capsule.name)
                                       : "underway capsule status " + capsule.name});
   }
-  server::Answers answers(tables);
+  server::GateCache answers(tables);
   for (const auto& row : tables.jobs()) {
-    if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
+    if (row->stop || (!cluster.empty() && row->cluster != cluster) || !visibility.jobs(row->ns)) continue;
     const std::size_t known = status.attention.size();
     status.services.push_back(service_of(answers, *row, status.attention));
     const auto& service = status.services.back();
-    look_at_shortfall(tables, *row, sight.now, known, status.attention);
+    look_at_shortfall(tables, *row, visibility.now, known, status.attention);
     status.settled =
         status.settled && service.healthy == service.wanted && service.waits.empty() && !is_rolling(tables, *row);
   }
@@ -280,86 +266,6 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   status.settled = status.settled && std::all_of(pending.begin(), pending.end(),
                                                  [](const auto& evaluation) { return evaluation->wait_until > 0; });
   return status;
-}
-
-const Structure& description(Tag<ServiceStatus>) {
-  static const Structure s =
-      Builder<ServiceStatus>("service status", "How a job goes.")
-          .wire<&ServiceStatus::id>("ID", "ID of the job.")
-          .wire<&ServiceStatus::cluster>("Cluster", "The cluster whose directory declares it; empty: it is of none.")
-          .wire<&ServiceStatus::type>("Type", "service, batch, system or sysbatch.")
-          .wire<&ServiceStatus::status>("Status", "pending, running or dead.")
-          .wire<&ServiceStatus::version>("Version", "The registered version.")
-          .wire<&ServiceStatus::wanted>("Wanted",
-                                        "How many allocations shall run now, with those that have no place yet.")
-          .wire<&ServiceStatus::running>("Running", "How many of them run.")
-          .wire<&ServiceStatus::healthy>("Healthy", "How many of them run with all their checks passing now.")
-          .wire<&ServiceStatus::nodes>("Nodes", "Names of the nodes that they are on.")
-          .wire<&ServiceStatus::waits>("Waits", "What keeps the others from running, in words.")
-          .wire<&ServiceStatus::depends_on>("DependsOn", "IDs of the jobs that it, or a group of it, waits for.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<HostState>) {
-  static const Structure s =
-      Builder<HostState>("host state", "How a host goes.")
-          .wire<&HostState::name>("Name", "Name of the host, within its cluster.")
-          .wire<&HostState::cluster>("Cluster", "The cluster that it belongs to.")
-          .wire<&HostState::pool>("Pool", "The pool of the cluster that it belongs to.")
-          .wire<&HostState::address>("Address",
-                                     "Its address in the first of its networks by name; empty: it has none yet.")
-          .wire<&HostState::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
-          .wire<&HostState::status>("Status", "pending, creating, running, stopping or failed.")
-          .wire<&HostState::status_description>(
-              "StatusDescription", "Why it is not as it shall be, for people; empty: nothing is to be said.")
-          .wire<&HostState::node_status>("NodeStatus",
-                                         "initializing, ready, down or disconnected; absent: it is no node yet.")
-          .wire<&HostState::linked>("Linked", "Whether its agent is connected now.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<CapsuleStatus>) {
-  static const Structure s =
-      Builder<CapsuleStatus>("capsule status", "What would be lost of a capsule with its host.")
-          .wire<&CapsuleStatus::name>("Name", "Name of the capsule.")
-          .wire<&CapsuleStatus::owner>("Owner", "Name of the node that runs it, or may; empty: none.")
-          .wire<&CapsuleStatus::standby>("Standby", "Name of the node that would take over now; empty: nobody.")
-          .wire<&CapsuleStatus::why>(
-              "Why", "Why that is not the chosen standby, or nobody, for people; empty: it is the chosen one.")
-          .wire<&CapsuleStatus::loses>("Loses", "What was written for so long would be lost with its host.")
-          .wire<&CapsuleStatus::keeps_nothing>("KeepsNothing",
-                                               "It starts elsewhere with nothing, so that nothing can be lost.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<Attention>) {
-  static const Structure s = Builder<Attention>("attention", "Something to look at.")
-                                 .wire<&Attention::what>("What", "What is the matter, for people.")
-                                 .wire<&Attention::why>("Why", "What it comes of; empty: it is not known.")
-                                 .wire<&Attention::advice>("Do", "A command that helps or tells more, or what to do.")
-                                 .done();
-  return s;
-}
-
-const Structure& description(Tag<Status>) {
-  static const Structure s =
-      Builder<Status>("status", "Everything for one screen.")
-          .wire<&Status::clusters>(
-              "Clusters",
-              "All clusters, or the one that was asked for; empty for those who may not read nodes, as the next two.")
-          .wire<&Status::hosts>("Hosts", "The hosts of these clusters.")
-          .wire<&Status::nodes>("Nodes", "Their nodes; without a cluster in the request all that there are.")
-          .wire<&Status::services>("Services", "The jobs that are not stopped, as far as the token may read them.")
-          .wire<&Status::capsules>("Capsules", "What would be lost of each capsule if its host died now.")
-          .wire<&Status::attention>("Attention", "What somebody should look at; empty: nothing.")
-          .wire<&Status::writable>("Writable", "False: the server cannot write to its disk, and refuses changes.")
-          .wire<&Status::settled>("Settled",
-                                  "Every host runs, every allocation that is wanted is healthy, and nothing waits.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::api

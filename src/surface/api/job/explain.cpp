@@ -7,10 +7,10 @@
 #include "api/nomad/stubs.hpp"
 #include "base/allowance.hpp"
 #include "base/text.hpp"
-#include "model/validate/first_cause.hpp"
 #include "model/job/policy.hpp"
-#include "move/capsules.hpp"
-#include "server/answers.hpp"
+#include "model/validate/first_cause.hpp"
+#include "ownership/capsules.hpp"
+#include "server/gate_cache.hpp"
 #include "server/job/dependencies.hpp"
 
 namespace underway::api {
@@ -31,8 +31,8 @@ constexpr std::uint64_t kStepsOfLook = 2;
 
 using Rows = std::vector<Row<Allocation>>;
 
-std::string plural(std::size_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+std::string plural(std::size_t count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
 std::string short_id(const std::string& id) { return id.substr(0, 8); }
@@ -65,7 +65,7 @@ class GroupExplainer {
                  TimePoint now)
       : tables_(tables), job_(job), group_(group), rows_(rows), now_(now) {}
 
-  ExplainedGroup explain() {
+  wire::ExplainedGroup explain() {
     out_.name = group_.name;
     const bool counted = job_.type == model::JobType::service || job_.type == model::JobType::batch;
     if (counted && !job_.stop) out_.wanted = group_.count;
@@ -109,15 +109,7 @@ class GroupExplainer {
   }
 
   void list(const Allocation& allocation) {
-    ExplainedAllocation entry;
-    entry.id = allocation.id;
-    entry.name = allocation.name;
-    entry.node_id = allocation.node_id;
-    entry.node_name = allocation.node_name;
-    entry.version = allocation.job_version;
-    entry.status = allocation.client_status;
-    entry.stopping = allocation.server_terminal();
-    entry.ready = allocation.is_ready();
+    auto entry = describe::project<wire::ExplainedAllocation>(allocation);
     entry.where = where(allocation);
     out_.allocations.push_back(std::move(entry));
   }
@@ -275,7 +267,7 @@ class GroupExplainer {
       const auto queued = evaluation->queued.find(group_.name);
       const std::int64_t missing =
           queued != evaluation->queued.end() ? queued->second : it->second.coalesced_failures + 1;
-      Reason reason;
+      wire::Reason reason;
       reason.kind = "placement";
       reason.what = plural(static_cast<std::size_t>(missing), "allocation") + " cannot be placed";
       reason.why = why_unplaced(*evaluation, it->second);
@@ -345,7 +337,7 @@ class GroupExplainer {
             ? std::string()
             : fmt::format("{} still run an older version: on {}", plural(outdated_.count, "allocation"),
                           join_some(std::vector(outdated_.nodes.begin(), outdated_.nodes.end()), kNamed));
-    Reason reason;
+    wire::Reason reason;
     reason.kind = "rollout";
     if (!behind.empty()) reason.why.push_back(behind);
     if (state.unhealthy_allocs > 0)
@@ -400,19 +392,19 @@ class GroupExplainer {
 
   using ByState = std::map<std::string, Alike>;
   const tables::Tables& tables_;
-  server::Answers answers_{tables_};
-  move::CapsuleGuard guard_;
+  server::GateCache answers_{tables_};
+  ownership::CapsuleGuard guard_;
   const model::Job& job_;
   const model::TaskGroup& group_;
   const Rows& rows_;
   TimePoint now_;
-  ExplainedGroup out_;
+  wire::ExplainedGroup out_;
   std::int64_t older_version_ = 0;
   ByState waiting_, unsupported_, failed_, unready_, starting_, migrating_, unknown_;
   Alike stopping_, outdated_;
 };
 
-void ask_nodes(const model::Job& job, std::vector<scheduler::NodeVerdict> verdicts, ExplainedGroup& group) {
+void ask_nodes(const model::Job& job, std::vector<scheduler::NodeVerdict> verdicts, wire::ExplainedGroup& group) {
   std::set<std::string> served;
   if (job.type == model::JobType::system || job.type == model::JobType::sysbatch) {
     for (const auto& allocation : group.allocations) served.insert(allocation.node_id);
@@ -443,7 +435,7 @@ std::unordered_map<std::string_view, Rows> rows_by_group(const tables::Tables& t
 }
 
 /// What is nearest: what holds up everything, then what somebody can do.
-std::string nearest_advice(const Explanation& explanation) {
+std::string nearest_advice(const wire::Explanation& explanation) {
   for (const auto& reason : explanation.reasons) {
     if (!reason.advice.empty()) return reason.advice;
   }
@@ -457,15 +449,10 @@ std::string nearest_advice(const Explanation& explanation) {
 
 }  // namespace
 
-Explanation explain_job(const tables::Tables& tables, const model::Job& job, TimePoint now, const JudgeNodes& judge) {
+wire::Explanation explain_job(const tables::Tables& tables, const model::Job& job, TimePoint now,
+                              const JudgeNodes& judge) {
   if (judge) check_verdicts(tables, job);
-  Explanation out;
-  out.id = job.id;
-  out.ns = job.ns;
-  out.type = job.type;
-  out.status = job.status;
-  out.version = job.version;
-  out.stop = job.stop;
+  auto out = describe::project<wire::Explanation>(job);
   if (job.stop) out.reasons.push_back({"stop", "the job is stopped", {}, "underway job run FILE"});
   auto rows = rows_by_group(tables, job);
   for (const auto& group : job.groups) {

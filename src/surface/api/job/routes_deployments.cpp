@@ -1,7 +1,7 @@
 // Deployments: list, read, their allocations, and what people decide about them; versions of jobs to go back to.
 #include "api/cluster/change_note.hpp"
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "server/job/deployment_decisions.hpp"
@@ -29,7 +29,7 @@ awaitable<Response> list_deployments(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::deployments, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& row : tables.rows<Deployment>(prefix)) {
       if (!shown(row->ns)) continue;
       items.push_back(item_of(row->id, row, prefix.empty() ? row->create_index : 0));
@@ -95,9 +95,9 @@ std::int64_t version_member(const boost::json::object& body) {
 }
 
 /// Nomad's DeploymentUpdateResponse.
-template <class Decide>
-awaitable<Response> update_deployment(Api& api, Decide decide) {
-  const server::DeploymentUpdated done = co_await api.server.writer().submit(std::move(decide));
+template <server::Request R>
+awaitable<Response> update_deployment(Api& api, const Request& request, R wanted) {
+  const server::DeploymentUpdated done = co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   boost::json::object body{{"EvalID", done.eval_id},
                            {"EvalCreateIndex", done.eval_id.empty() ? 0 : index},
@@ -112,25 +112,19 @@ awaitable<Response> promote(Api& api, Request request) {
   const auto body = parse_body(request);
   auto groups = list_member(body, "Groups");
   if (json::flag_member(body, "All")) groups.clear();
-  auto decide = [id = request.param("id"), groups](const server::Tables& tables, const server::Context& context) {
-    return server::decide_promote(tables, id, groups, context);
-  };
-  co_return co_await update_deployment(api, std::move(decide));
+  server::PromoteDeployment wanted{request.param("id"), std::move(groups)};
+  co_return co_await update_deployment(api, request, std::move(wanted));
 }
 
 awaitable<Response> fail(Api& api, Request request) {
-  auto decide = [id = request.param("id")](const server::Tables& tables, const server::Context& context) {
-    return server::decide_fail(tables, id, context);
-  };
-  co_return co_await update_deployment(api, std::move(decide));
+  server::FailDeployment wanted{request.param("id")};
+  co_return co_await update_deployment(api, request, std::move(wanted));
 }
 
 awaitable<Response> pause(Api& api, Request request) {
   const bool on = json::flag_member(parse_body(request), "Pause");
-  auto decide = [id = request.param("id"), on](const server::Tables& tables, const server::Context& context) {
-    return server::decide_pause(tables, id, on, context);
-  };
-  co_return co_await update_deployment(api, std::move(decide));
+  server::PauseDeployment wanted{request.param("id"), on};
+  co_return co_await update_deployment(api, request, std::move(wanted));
 }
 
 /// Only rollouts over several regions are ever blocked.
@@ -146,10 +140,8 @@ awaitable<Response> set_health(Api& api, Request request) {
                                   list_member(body, "UnhealthyAllocationIDs")};
   if (verdicts.healthy.empty() && verdicts.unhealthy.empty())
     throw Error(Code::invalid, "must specify at least one healthy/unhealthy allocation ID");
-  auto decide = [id = request.param("id"), verdicts](const server::Tables& tables, const server::Context& context) {
-    return server::decide_allocation_health(tables, id, verdicts, context);
-  };
-  co_return co_await update_deployment(api, std::move(decide));
+  server::SetAllocationHealth wanted{request.param("id"), std::move(verdicts)};
+  co_return co_await update_deployment(api, request, std::move(wanted));
 }
 
 awaitable<Response> revert_job(Api& api, Request request) {
@@ -157,12 +149,7 @@ awaitable<Response> revert_job(Api& api, Request request) {
   server::RevertJob wanted{namespace_of(request), request.param("id"), version_member(body), {}};
   if (const auto* prior = json::find_member(body, "EnforcePriorVersion"); prior != nullptr && prior->is_int64())
     wanted.enforce_prior_version = prior->get_int64();
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return server::decide_revert(tables, wanted, context);
-  };
-  auto note = noted(api, request, fmt::format("revert job '{}' to version {}", wanted.id, wanted.version), wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  const auto done = co_await api.server.writer().submit(std::move(both));
+  const auto done = co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", done.eval_id},
                                                                {"EvalCreateIndex", index},
@@ -178,11 +165,8 @@ awaitable<Response> set_stable(Api& api, Request request) {
   const auto body = parse_body(request);
   const std::int64_t version = version_member(body);
   const bool stable = json::flag_member(body, "Stable");
-  auto decide = [ns = namespace_of(request), id = request.param("id"), version, stable](
-                    const server::Tables& tables, const server::Context& context) {
-    return server::decide_stable(tables, ns, id, version, stable, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::MarkStable wanted{namespace_of(request), request.param("id"), version, stable};
+  co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(boost::json::object{{"JobModifyIndex", index}, {"Index", index}}), index);
 }

@@ -1,4 +1,5 @@
 // Evaluations in numbers: how many there are of a kind, and forgetting those that are in the way.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
@@ -15,7 +16,7 @@ awaitable<Response> count_evaluations(Api& api, Request request) {
   const std::string prefix = uuid_prefix_of(request);
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
   const Gathering gather = [&](const tables::Tables& tables) {
-    Shown shown(request);
+    NamespaceFilter shown(request);
     std::vector<tables::Row<model::Evaluation>> rows;
     for (const auto& row : tables.evaluations(prefix)) {
       if (shown(row->ns)) rows.push_back(row);
@@ -62,13 +63,8 @@ awaitable<Response> delete_evaluations(Api& api, Request request) {
   if (!ids.empty() && !trim(text).empty()) throw Error(Code::invalid, "evals cannot be deleted by both ID and filter");
   const bool by_filter = ids.empty();
   if (by_filter) ids = co_await wanted_evaluations(api, request, text);
-  auto decide = [ids, by_filter](const server::Tables& tables, const server::Context&) {
-    auto there = ids;
-    // Those that were found may be gone by now; those that were named may not.
-    if (by_filter) std::erase_if(there, [&](const auto& id) { return !tables.find_evaluation(id); });
-    return server::decide_delete_evaluations(tables, there);
-  };
-  const auto count = co_await api.server.writer().submit(std::move(decide));
+  server::DeleteEvaluations wanted{std::move(ids), by_filter};
+  const auto count = co_await apply(api, request, std::move(wanted));
   request.tell(fmt::format("{} evaluations forgotten", count));
   const auto* tables = co_await api.server.read();
   co_return written(fmt::format(R"({{"Count":{}}})", count), tables->revision_of({Topic::evaluations, ""}));

@@ -1,8 +1,8 @@
 // Evaluations: list, read, their allocations.
 #include <set>
 
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 
 namespace underway::api {
@@ -18,7 +18,7 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
   const auto list = [&](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& evaluation : tables.evaluations(prefix)) {
       const bool other = !shown(evaluation->ns) || (!job.empty() && evaluation->job_id != job) ||
                          (!status.empty() && describe::spell(evaluation->status) != status);

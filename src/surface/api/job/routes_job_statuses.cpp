@@ -15,9 +15,9 @@ using tables::Topic;
 /// In order of their last change. With a body, only the jobs that it names, of whatever namespace: what is gone, or may
 /// not be seen, is left out.
 awaitable<Response> job_statuses(Api& api, Request request) {
-  JobStatusesBody body;
-  if (!trim(request.body).empty()) body = json::decode<JobStatusesBody>(boost::json::value(parse_body(request)));
-  std::set<NamespacedId> wanted;
+  wire::JobStatusesBody body;
+  if (!trim(request.body).empty()) body = json::decode<wire::JobStatusesBody>(boost::json::value(parse_body(request)));
+  std::set<wire::NamespacedId> wanted;
   for (auto& job : body.jobs) {
     if (job.ns.empty()) job.ns = "default";
     wanted.insert(std::move(job));

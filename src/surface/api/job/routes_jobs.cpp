@@ -2,10 +2,10 @@
 #include "api/cluster/change_note.hpp"
 #include "api/job/config_refusal.hpp"
 #include "api/job/job_warnings.hpp"
-#include "api/nomad/nomad_body.hpp"
-#include "api/routes.hpp"
 #include "api/job/service_provider.hpp"
+#include "api/nomad/nomad_body.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
@@ -39,7 +39,7 @@ awaitable<Response> list_jobs(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::jobs, ""}, {Topic::allocations, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& job : tables.jobs(ns, prefix)) {
       if (!shown(job->ns)) continue;
       const bool whole = request.may(job->ns, Capability::read_job);
@@ -105,9 +105,7 @@ awaitable<Response> register_job(Api& api, Request request) {
   if (!registration.stopped) refuse_configs({&registration.job});
   Scope subject{Topic::jobs, registration.job.ns + "/" + registration.job.id};
   co_await request.about(std::move(subject));
-  auto note = noted(api, request, fmt::format("run job '{}'", registration.job.id), registration.job.ns);
-  auto beside = registering(request, std::move(note));
-  const auto done = co_await api.server.register_job(std::move(registration), std::move(beside));
+  const auto done = co_await apply(api, request, std::move(registration));
   co_return co_await registered(api, done);
 }
 
@@ -201,8 +199,7 @@ awaitable<Response> stop_job(Api& api, Request request) {
   if (const auto priority = integer_parameter(request, "eval_priority", 0); priority != 0)
     stop.eval_priority = priority;
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
-  auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
-  const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));
+  const auto stopped = co_await apply(api, request, std::move(stop));
   Response response = co_await registered(api, stopped);
   auto body = json::parse(response.body).as_object();
   body.erase("Warnings");
@@ -275,7 +272,7 @@ awaitable<Response> evaluate_job(Api& api, Request request) {
         options != nullptr && options->is_object() && json::flag_member(options->get_object(), "ForceReschedule");
   }
   request.tell(evaluate.force_reschedule ? "evaluated again, and what has failed rescheduled" : "evaluated again");
-  const auto evaluated = co_await api.server.evaluate_job(std::move(evaluate));
+  const auto evaluated = co_await apply(api, request, std::move(evaluate));
   co_return co_await registered(api, evaluated);
 }
 

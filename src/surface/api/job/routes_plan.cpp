@@ -1,14 +1,16 @@
 // `job plan`: what registering would do. Nomad's JobPlanResponse.
 #include "api/cluster/change_note.hpp"
-#include "api/cluster/cluster_body.hpp"
 #include "api/job/config_refusal.hpp"
+#include "api/job/job_change.hpp"
 #include "api/job/job_warnings.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "model/job/cron.hpp"
+#include "saving/protection.hpp"
 #include "server/job/start_decisions.hpp"
+#include "wire/cluster/cluster.hpp"
 
 namespace underway::api {
 namespace {
@@ -26,7 +28,7 @@ std::string next_launch_of(const model::Job& job, TimePoint now) {
 struct WantedPlan {
   model::Job job;
   bool diff = false;
-  std::vector<saving::Protection> protections;
+  std::vector<model::Protection> protections;
   std::vector<jobspec::TemplateWarning> warnings;
 };
 
@@ -47,7 +49,7 @@ std::string or_null(const T& all) {
   return all.empty() ? "null" : nomad_json(all);
 }
 
-std::string planned_json(const JobChange& change, const server::JobPlan& plan, bool diff, TimePoint now) {
+std::string planned_json(const wire::JobChange& change, const server::JobPlan& plan, bool diff, TimePoint now) {
   std::string out = "{\"Diff\":" + (diff ? nomad_json(change.diff) : std::string("null"));
   out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) +
          ",\"PreemptedAllocs\":" + or_null(change.evicted) + "}";

@@ -35,14 +35,14 @@ std::string scale_status(const tables::Tables& tables, const model::Job& job) {
   object out_groups;
   for (const auto& group : job.groups) {
     const GroupScale& scale = groups[group.name];
-    object one{{"Desired", job.stop ? 0 : group.count},
-               {"Placed", scale.placed},
-               {"Running", scale.running},
-               {"Healthy", scale.healthy},
-               {"Unhealthy", scale.unhealthy},
-               {"Events", nullptr}};
-    if (events && events->groups.contains(group.name)) one["Events"] = nomad_value(events->groups.at(group.name));
-    out_groups[group.name] = std::move(one);
+    object counts{{"Desired", job.stop ? 0 : group.count},
+                  {"Placed", scale.placed},
+                  {"Running", scale.running},
+                  {"Healthy", scale.healthy},
+                  {"Unhealthy", scale.unhealthy},
+                  {"Events", nullptr}};
+    if (events && events->groups.contains(group.name)) counts["Events"] = nomad_value(events->groups.at(group.name));
+    out_groups[group.name] = std::move(counts);
   }
   return boost::json::serialize(object{{"JobID", job.id},
                                        {"Namespace", job.ns},
@@ -84,16 +84,8 @@ server::ScaleJob scale_of(const Request& request, const object& body) {
 }
 
 awaitable<Response> scale_job(Api& api, Request request) {
-  const auto wanted = scale_of(request, parse_body(request));
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return server::decide_scale(tables, wanted, context);
-  };
-  const std::string what = wanted.count
-                               ? fmt::format("scale '{}' of job '{}' to {}", wanted.group, wanted.id, *wanted.count)
-                               : fmt::format("message about '{}' of job '{}'", wanted.group, wanted.id);
-  auto note = noted(api, request, what, wanted.ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  const auto done = co_await api.server.writer().submit(std::move(both));
+  auto wanted = scale_of(request, parse_body(request));
+  const auto done = co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(object{{"EvalID", done.eval_id},
                                                   {"EvalCreateIndex", done.eval_id.empty() ? 0 : index},
@@ -129,7 +121,7 @@ awaitable<Response> list_scaling_policies(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::jobs, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, ns, job, type](const tables::Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& policy : server::scaling_policies(tables, ns)) {
       if (!shown(policy.job->ns) || (!job.empty() && policy.job->id != job)) continue;
       if (!type.empty() && !policy.scaling->type.starts_with(type)) continue;

@@ -1,10 +1,10 @@
 // The catalogue of services, and what the checks of allocations say.
 #include "api/routes.hpp"
-#include "api/nomad/stubs.hpp"
 #include "base/json.hpp"
 #include "base/numbers.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "tables/services.hpp"
+#include "wire/job/service_stub.hpp"
 
 namespace underway::api {
 namespace {
@@ -18,8 +18,8 @@ awaitable<Response> list_services(Api& api, Request request) {
   const std::string ns = namespace_of(request);
   std::vector<Scope> scopes{{Topic::services, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, ns](const tables::Tables& tables) {
-    std::map<std::string, ServiceListStub> by_namespace;
-    Shown shown(request);
+    std::map<std::string, wire::ServiceListStub> by_namespace;
+    NamespaceFilter shown(request);
     for (auto& service : tables::service_names(tables, ns)) {
       const bool workload = request.caller().kind == acl::Identity::Kind::workload;
       if (!workload && !shown(service.ns)) continue;
@@ -29,7 +29,7 @@ awaitable<Response> list_services(Api& api, Request request) {
     }
     std::vector<Item> items;
     for (auto& [name, stub] : by_namespace)
-      items.push_back(item_of(name, std::make_shared<const ServiceListStub>(std::move(stub))));
+      items.push_back(item_of(name, std::make_shared<const wire::ServiceListStub>(std::move(stub))));
     return items;
   });
 }
@@ -101,7 +101,7 @@ awaitable<Response> services_of_job(Api& api, Request request) {
 awaitable<Response> checks_of_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto allocation = get_allocation(*tables, request.param("id"));
-  node::TaskRequest ask;
+  protocol::TaskRequest ask;
   ask.id = allocation->id;
   const auto body = json::to_value(ask);
   const auto results = co_await api.server.call_node(allocation->node_id, "alloc.checks", body);

@@ -26,10 +26,8 @@ std::string started_json(const server::Started& started, model::Revision index, 
 
 awaitable<Response> force_periodic(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
-  auto decide = [ns, id](const server::Tables& tables, const server::Context& context) {
-    return server::decide_force_periodic(tables, ns, id, context);
-  };
-  const auto started = co_await api.server.writer().submit(std::move(decide));
+  server::ForcePeriodic wanted{ns, id};
+  const auto started = co_await apply(api, request, std::move(wanted));
   request.made({Topic::jobs, ns + "/" + started.job_id});
   const auto* tables = co_await api.server.read();
   const auto child = tables->find_job(ns, started.job_id);
@@ -60,14 +58,12 @@ server::DispatchJob dispatch_of(const Request& request, const boost::json::objec
 }
 
 awaitable<Response> dispatch_job(Api& api, Request request) {
-  const auto wanted = dispatch_of(request, request.body.empty() ? boost::json::object{} : parse_body(request));
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return server::decide_dispatch(tables, wanted, context);
-  };
-  const auto started = co_await api.server.writer().submit(std::move(decide));
-  request.made({Topic::jobs, wanted.ns + "/" + started.job_id});
+  auto wanted = dispatch_of(request, request.body.empty() ? boost::json::object{} : parse_body(request));
+  const std::string ns = wanted.ns;
+  const auto started = co_await apply(api, request, std::move(wanted));
+  request.made({Topic::jobs, ns + "/" + started.job_id});
   const auto* tables = co_await api.server.read();
-  const auto child = tables->find_job(wanted.ns, started.job_id);
+  const auto child = tables->find_job(ns, started.job_id);
   const model::Revision index = child ? child->create_index : tables->revision();
   co_return written(started_json(started, index, true), index);
 }

@@ -81,10 +81,7 @@ awaitable<Response> tag_version(Api& api, Request request) {
     wanted.version = json::decode<std::int64_t>(*version, "Version");
   if (const auto* text = json::find_member(body, "Description"); text != nullptr && !text->is_null())
     wanted.description = json::decode<std::string>(*text, "Description");
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return server::decide_tag_version(tables, wanted, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  co_await apply(api, request, wanted);
   const auto* tables = co_await api.server.read();
   const auto tagged = server::find_tagged(*tables, wanted.ns, wanted.id, wanted.name);
   boost::json::object out{{"Name", wanted.name}, {"Description", wanted.description}};
@@ -93,11 +90,8 @@ awaitable<Response> tag_version(Api& api, Request request) {
 }
 
 awaitable<Response> untag_version(Api& api, Request request) {
-  auto decide = [ns = namespace_of(request), id = request.param("id"), name = request.param("name")](
-                    const server::Tables& tables, const server::Context&) {
-    return server::decide_untag_version(tables, ns, id, name);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::UntagVersion wanted{namespace_of(request), request.param("id"), request.param("name")};
+  co_await apply(api, request, std::move(wanted));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(boost::json::object{{"Index", index}}), index);
 }

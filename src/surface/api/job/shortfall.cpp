@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "model/validate/first_cause.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/job/standstill.hpp"
 
@@ -122,13 +122,13 @@ bool all_healthy(const Deployment& rollout) {
                      [](const auto& group) { return group.second.healthy_allocs >= group.second.desired_total; });
 }
 
-Shortfall of_rollout(const tables::Tables& tables, const model::Job& job, const Deployment& rollout,
-                     const Picture& picture, TimePoint now) {
+wire::Shortfall of_rollout(const tables::Tables& tables, const model::Job& job, const Deployment& rollout,
+                           const Picture& picture, TimePoint now) {
   const std::string id = rollout.id.substr(0, 8);
   const std::string others = picture.others(job.version);
-  Shortfall out{
+  wire::Shortfall out{
       .job = job.id, .version = job.version, .needs_you = true, .what = {}, .why = picture.cause, .advice = {}};
-  static const move::CapsuleGuard guard;
+  static const ownership::CapsuleGuard guard;
   std::int64_t healthy = 0, desired = 0;
   for (const auto& [name, state] : rollout.groups) {
     healthy += state.healthy_allocs;
@@ -169,7 +169,7 @@ bool waits_for_person(const Deployment& rollout) {
          });
 }
 
-std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model::Job& job, TimePoint now) {
+std::optional<wire::Shortfall> shortfall_of(const tables::Tables& tables, const model::Job& job, TimePoint now) {
   if (job.stop || job.runs_to_its_end() || job.starts_others()) return std::nullopt;
   const auto& rollouts = tables.deployments_of_job(job.ns, job.id);
   const Deployment* rollout =
@@ -186,7 +186,7 @@ std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model:
   const bool rollout_failed =
       rollout != nullptr && rollout->status == DeploymentStatus::failed && !all_healthy(*rollout) && !works_again;
   if (picture.bad_nodes.empty() && others.empty() && !rollout_failed) return std::nullopt;
-  Shortfall out{
+  wire::Shortfall out{
       .job = job.id, .version = job.version, .needs_you = true, .what = {}, .why = picture.cause, .advice = {}};
   if (rollout_failed || !picture.bad_nodes.empty()) {
     out.what = failed_on(job.version, picture) + others;
@@ -201,38 +201,21 @@ std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model:
   return out;
 }
 
-std::optional<Shortfall> failed_before(const tables::Tables& tables, const model::Job& proposed) {
+std::optional<wire::Shortfall> failed_before(const tables::Tables& tables, const model::Job& proposed) {
   for (const auto& row : tables.job_versions(proposed.ns, proposed.id)) {
     if (!server::same_specification(row->job, proposed)) continue;
     for (const auto& rollout : tables.deployments_of_job(proposed.ns, proposed.id)) {
       if (rollout->job_version != row->job.version || rollout->status != DeploymentStatus::failed) continue;
       const auto picture = picture_of(tables, proposed, row->job.version, rollout.get());
-      return Shortfall{.job = proposed.id,
-                       .version = row->job.version,
-                       .needs_you = true,
-                       .what = failed_on(row->job.version, picture) + ", and is what is declared here",
-                       .why = picture.cause.empty() ? rollout->status_description : picture.cause,
-                       .advice = "mend the file before it is applied again"};
+      return wire::Shortfall{.job = proposed.id,
+                             .version = row->job.version,
+                             .needs_you = true,
+                             .what = failed_on(row->job.version, picture) + ", and is what is declared here",
+                             .why = picture.cause.empty() ? rollout->status_description : picture.cause,
+                             .advice = "mend the file before it is applied again"};
     }
   }
   return std::nullopt;
-}
-
-const describe::Structure& description(describe::Tag<Shortfall>) {
-  static const describe::Structure s =
-      describe::Builder<Shortfall>("shortfall", "A job that does not run as it is declared.")
-          .wire<&Shortfall::job>("JobID", "ID of the job.")
-          .wire<&Shortfall::version>("JobVersion",
-                                     "The registered version; of one that failed before, that earlier version.")
-          .wire<&Shortfall::needs_you>("NeedsYou", "Whether somebody has to do something; false: it is on its way.")
-          .wire<&Shortfall::goes_on>("GoesOn",
-                                     "Whether its rollout has no verdict yet, although some of it has failed.")
-          .wire<&Shortfall::what>(
-              "What", "What is not as it is declared, in words: \"version 3 failed on c1; 5 of 6 run version 2\".")
-          .wire<&Shortfall::why>("Why", "The first cause, in words; empty: none is known.")
-          .wire<&Shortfall::advice>("Do", "The next step, in words or as a command.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::api

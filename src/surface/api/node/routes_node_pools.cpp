@@ -1,8 +1,9 @@
 // Node pools: list, read, write, delete, and what is in them.
+#include "api/cluster/change_note.hpp"
 #include "api/node/node_body.hpp"
 #include "api/nomad/nomad_body.hpp"
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "server/node/node_pool_decisions.hpp"
 #include "tables/node_pools.hpp"
@@ -54,20 +55,16 @@ awaitable<Response> put_pool(Api& api, Request request) {
   request.require(right::node_pool(Level::write), {}, name);
   Scope subject = tables::record_scope<NodePool>(name);
   co_await request.about(std::move(subject));
-  auto decide = [pool = std::move(pool)](const Tables& tables, const Context& context) {
-    return server::decide_put_node_pool(tables, pool, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::PutNodePool wanted{std::move(pool)};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of(tables::record_scope<NodePool>(name)));
 }
 
 awaitable<Response> delete_pool(Api& api, Request request) {
   const std::string name = request.param("name");
-  auto decide = [name](const Tables& tables, const Context& context) {
-    return server::decide_delete_node_pool(tables, name, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteNodePool wanted{name};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   co_return written("", tables->revision_of(tables::record_scope<NodePool>(name)));
 }
@@ -78,7 +75,7 @@ awaitable<Response> pool_jobs(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     get_pool(tables, name);
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (const auto& job : tables.jobs(ns)) {
       if (job->node_pool != name || !shown(job->ns)) continue;
       const bool whole = request.may(job->ns, Capability::read_job);

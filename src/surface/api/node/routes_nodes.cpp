@@ -2,8 +2,8 @@
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/node/node_body.hpp"
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
@@ -61,7 +61,8 @@ awaitable<Response> set_eligibility(Api& api, Request request) {
           ? description(describe::Tag<model::Eligibility>{}).parse(std::string_view(text->get_string()))
           : std::nullopt;
   if (!eligibility) throw Error(Code::invalid, "Eligibility must be \"eligible\" or \"ineligible\"");
-  co_await api.server.set_eligibility(request.param("id"), static_cast<model::Eligibility>(*eligibility));
+  server::SetEligibility wanted{request.param("id"), static_cast<model::Eligibility>(*eligibility)};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{
@@ -101,19 +102,15 @@ server::DrainNode drain_request(const Request& request) {
 /// By the decision that would begin it. Throws what that throws.
 awaitable<Response> plan_drain(Api& api, Request request) {
   const auto drain = drain_request(request);
-  SeededIds unused{1};
   const auto* tables = co_await api.server.read();
-  const auto decision = server::decide_drain(*tables, drain, {api.clock.now(), unused});
+  const auto decision = api.server.preview(drain);
   co_return http::json(json::encode(judged(api, *tables, decision.changes)));
 }
 
 awaitable<Response> drain_node(Api& api, Request request) {
   auto drain = drain_request(request);
+  co_await apply(api, request, std::move(drain));
   const auto* tables = co_await api.server.read();
-  const auto row = tables->find_node(drain.node_id);
-  auto note = noted(api, request, fmt::format("drain node {}", row ? row->name : drain.node_id));
-  co_await api.server.drain_node(std::move(drain), std::move(note));
-  tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{
                         {"NodeModifyIndex", index}, {"EvalIDs", nullptr}, {"EvalCreateIndex", 0}, {"Index", index}}),
@@ -121,10 +118,8 @@ awaitable<Response> drain_node(Api& api, Request request) {
 }
 
 awaitable<Response> evaluate_node(Api& api, Request request) {
-  auto decide = [id = request.param("id")](const server::Tables& tables, const server::Context& context) {
-    return server::decide_evaluate_node(tables, id, context);
-  };
-  const auto evaluations = co_await api.server.writer().submit(std::move(decide));
+  server::EvaluateNode wanted{request.param("id")};
+  const auto evaluations = co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision();
   co_return written(boost::json::serialize(boost::json::object{
@@ -136,7 +131,8 @@ awaitable<Response> evaluate_node(Api& api, Request request) {
 }
 
 awaitable<Response> purge_node(Api& api, Request request) {
-  co_await api.server.purge_node(request.param("id"));
+  server::PurgeNode wanted{request.param("id")};
+  co_await apply(api, request, std::move(wanted));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
   co_return written(boost::json::serialize(
@@ -149,7 +145,8 @@ awaitable<Response> list_orphans(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     auto all = tables::records<model::Orphans>(tables);
     for (auto& node : all)
-      std::erase_if(node.allocations, [&](const auto& one) { return !request.may(one.ns, Capability::read_job); });
+      std::erase_if(node.allocations,
+                    [&](const auto& allocation) { return !request.may(allocation.ns, Capability::read_job); });
     return json::encode(all);
   });
 }
@@ -161,14 +158,16 @@ awaitable<Response> decide_about_orphans(Api& api, Request request) {
   auto ids = nodes == nullptr ? std::vector<std::string>() : json::decode<std::vector<std::string>>(*nodes, "Nodes");
   if (ids.empty()) throw Error(Code::invalid, "Nodes must name the nodes whose orphans are meant");
   const auto* tables = co_await api.server.read();
-  std::vector<std::string> names;
-  for (const auto& id : ids) names.push_back(get_node(*tables, id)->name);
-  auto note = noted(api, request, fmt::format("{} the orphans of {}", keep ? "keep" : "stop", join(names, ", ")));
+  for (const auto& id : ids) get_node(*tables, id);
   std::int64_t count = 0;
-  if (keep)
-    count = co_await api.server.keep_orphans(std::move(ids), std::move(note));
-  else
-    count = co_await api.server.stop_orphans(std::move(ids), std::move(note));
+  if (keep) {
+    auto found = co_await api.server.read_orphans(std::move(ids));
+    count = co_await apply(api, request, std::move(found));
+  } else {
+    server::StopOrphans stop{ids};
+    count = co_await apply(api, request, std::move(stop));
+    co_await api.server.tell_to_stop_orphans(std::move(ids));
+  }
   tables = co_await api.server.read();
   co_return written(boost::json::serialize(boost::json::object{{"Count", count}}), tables->revision());
 }

@@ -1,7 +1,8 @@
 // Dynamic host volumes and the claims on them. Volumes of CSI are refused by name: there are no such plugins here.
-#include "api/routes.hpp"
-#include "api/nomad/stubs.hpp"
+#include "api/cluster/change_note.hpp"
 #include "api/node/volume_body.hpp"
+#include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "server/node/host_volumes.hpp"
@@ -66,7 +67,7 @@ awaitable<Response> list_volumes(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     std::vector<Item> items;
     if (type != "host") return items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (auto& volume : tables::records<HostVolume>(tables, prefix)) {
       const std::string node_prefix = request.query.find("node_id").value_or("");
       if (!shown(volume.ns) || !volume.node_id.starts_with(node_prefix)) continue;
@@ -136,7 +137,7 @@ awaitable<Response> list_claims(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope()};
   co_return co_await answer_list(api, request, std::move(scopes), [&](const Tables& tables) {
     std::vector<Item> items;
-    Shown shown(request);
+    NamespaceFilter shown(request);
     for (auto& claim : tables::records<HostVolumeClaim>(tables)) {
       if (!shown(claim.ns) || !asked_for(request, "job_id", claim.job_id) ||
           !asked_for(request, "task_group", claim.group) || !asked_for(request, "volume_name", claim.volume_name))
@@ -149,10 +150,8 @@ awaitable<Response> list_claims(Api& api, Request request) {
 }
 
 awaitable<Response> delete_claim(Api& api, Request request) {
-  auto decide = [id = request.param("id")](const Tables& tables, const server::Context& context) {
-    return server::decide_delete_volume_claim(tables, id, context);
-  };
-  co_await api.server.writer().submit(std::move(decide));
+  server::DeleteVolumeClaim wanted{request.param("id")};
+  co_await apply(api, request, std::move(wanted));
   co_return written("{}", api.server.writer().tables().revision());
 }
 

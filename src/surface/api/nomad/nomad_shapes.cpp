@@ -5,15 +5,18 @@
 
 #include "api/detail/nomad_shape.hpp"
 #include "api/nomad/nomad_body.hpp"
-#include "api/nomad/stubs.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "model/access/auth_method.hpp"
-#include "model/diff/diff.hpp"
-#include "model/node/node_pool.hpp"
 #include "model/access/quota.hpp"
+#include "model/diff/diff.hpp"
 #include "model/job/scaling_event.hpp"
+#include "model/node/node_pool.hpp"
 #include "model/service_instance.hpp"
+#include "wire/allocation/allocation_stub.hpp"
+#include "wire/job/job_stub.hpp"
+#include "wire/job/service_stub.hpp"
+#include "wire/node/node_stub.hpp"
 
 namespace underway::api::detail {
 namespace {
@@ -86,7 +89,7 @@ void more_of_event(std::string& out, const void*) {
 
 /// Null there when nothing was tried again, and not an empty list.
 void more_of_stub(std::string& out, const void* value) {
-  if (static_cast<const AllocationStub*>(value)->reschedules.empty()) out += R"(,"RescheduleTracker":null)";
+  if (static_cast<const wire::AllocationStub*>(value)->reschedules.empty()) out += R"(,"RescheduleTracker":null)";
 }
 
 void add_allocations(Shapes& shapes) {
@@ -110,7 +113,7 @@ void add_allocations(Shapes& shapes) {
       .leaves_out_all()
       .keeps({"Metrics"})
       .elsewhere({"AllocatedResources", "NetworkStatus"});
-  Of::nomad<AllocationStub>(shapes)
+  Of::nomad<wire::AllocationStub>(shapes)
       .null({"DeploymentStatus"})
       .leaves_out({"WaitingFor", "RescheduleTracker.Events"})
       .elsewhere({"AllocatedResources"})
@@ -183,7 +186,7 @@ void add_jobs(Shapes& shapes) {
   Of::nomad<model::Check>(shapes).leaves_out({"TLSServerName", "Notes", "FailuresBeforeWarning"});
   Of::nomad<model::CheckRestart>(shapes);
   add_groups_and_tasks(shapes);
-  Of::nomad<JobStub>(shapes).leaves_out({"Meta", "Cluster"}).more([](std::string& out, const void*) {
+  Of::nomad<wire::JobStub>(shapes).leaves_out({"Meta", "Cluster"}).more([](std::string& out, const void*) {
     out += R"(,"Multiregion":null)";
   });
   Of::nomad<model::FieldDiff>(shapes).leaves_out({"Lines"});
@@ -215,7 +218,7 @@ void add_nodes(Shapes& shapes) {
   Of::nomad<model::Node>(shapes)
       .keeps({"Attributes", "Meta", "Drivers"})
       .leaves_out({"Host", "Cluster", "SlurmDrain", "LastStart"});
-  Of::nomad<NodeStub>(shapes)
+  Of::nomad<wire::NodeStub>(shapes)
       .keeps({"Drivers"})
       .leaves_out({"Attributes", "NodeResources", "ReservedResources", "Host", "Cluster"});
   Of::nomad<model::DriverInfo>(shapes);
@@ -257,7 +260,7 @@ void add_rest(Shapes& shapes) {
   Of::nomad<model::Quota>(shapes).more(append_hash<model::Quota>);
   Of::nomad<model::QuotaLimit>(shapes);
   Of::nomad<model::ServiceInstance>(shapes).leaves_out({"Meta"});
-  Of::nomad<ServiceListStub>(shapes);
+  Of::nomad<wire::ServiceListStub>(shapes);
 }
 
 Shapes all_shapes() {

@@ -1,31 +1,36 @@
 // What is said of each route: in the order of the reference.
-#include "api/capsule/capsule_body.hpp"
-#include "api/cluster/cluster_body.hpp"
-#include "api/job/explain.hpp"
-#include "api/job/job_statuses.hpp"
 #include "api/openapi/openapi.hpp"
-#include "api/capsule/saving_body.hpp"
-#include "api/cluster/slurm_versions.hpp"
-#include "api/cluster/status.hpp"
-#include "api/nomad/stubs.hpp"
-#include "api/file/sync_body.hpp"
-#include "api/access/trust_body.hpp"
-#include "capsule/extension.hpp"
+#include "files/masters/status.hpp"
 #include "image/store.hpp"
-#include "impact/entries.hpp"
 #include "model/access/auth_method.hpp"
+#include "model/access/quota.hpp"
+#include "model/capsule/saved.hpp"
+#include "model/capsule/saving.hpp"
 #include "model/evaluation.hpp"
+#include "model/file_status.hpp"
+#include "model/impact.hpp"
 #include "model/node/host_volume.hpp"
 #include "model/node/node.hpp"
 #include "model/node/node_pool.hpp"
 #include "model/node/orphans.hpp"
-#include "model/access/quota.hpp"
-#include "model/capsule/saving.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
-#include "node/server/client_messages.hpp"
-#include "provision/sync_status.hpp"
+#include "protocol/client_messages.hpp"
+#include "run/extension.hpp"
 #include "trust/messages.hpp"
+#include "wire/access/join_token.hpp"
+#include "wire/allocation/allocation_stub.hpp"
+#include "wire/capsule/capsule.hpp"
+#include "wire/capsule/saving.hpp"
+#include "wire/cluster/cluster.hpp"
+#include "wire/cluster/slurm_versions.hpp"
+#include "wire/cluster/status.hpp"
+#include "wire/file/file.hpp"
+#include "wire/job/explanation.hpp"
+#include "wire/job/job_statuses.hpp"
+#include "wire/job/job_stub.hpp"
+#include "wire/job/service_stub.hpp"
+#include "wire/node/node_stub.hpp"
 
 namespace underway::api {
 
@@ -38,18 +43,18 @@ const std::vector<Documented>& documented_routes() {
   static const auto& evaluation = structure_of<model::Evaluation>();
   static const auto& deployment = structure_of<model::Deployment>();
   static const auto& service_instance = structure_of<model::ServiceInstance>();
-  static const auto& service_list = structure_of<ServiceListStub>();
-  static const auto& allocation_stub = structure_of<AllocationStub>();
-  static const auto& cluster_body = structure_of<ClusterBody>();
+  static const auto& service_list = structure_of<wire::ServiceListStub>();
+  static const auto& allocation_stub = structure_of<wire::AllocationStub>();
+  static const auto& cluster_body = structure_of<wire::ClusterBody>();
   static const std::vector<Documented> routes = {
-      {"GET", "/v1/jobs", "Lists jobs.", nullptr, &structure_of<JobStub>(), true},
+      {"GET", "/v1/jobs", "Lists jobs.", nullptr, &structure_of<wire::JobStub>(), true},
       {"PUT|POST", "/v1/jobs",
        "Registers a job: {Job, Submission, EnforceIndex, JobModifyIndex, PreserveCounts, PreserveResources, "
        "EvalPriority}."},
       {"GET", "/v1/jobs/statuses", "Lists jobs with what runs of them, by their last change.", nullptr,
-       &structure_of<JobStatusEntry>(), true},
-      {"PUT|POST", "/v1/jobs/statuses", "The same of the jobs that the body names.", &structure_of<JobStatusesBody>(),
-       &structure_of<JobStatusEntry>(), true},
+       &structure_of<wire::JobStatusEntry>(), true},
+      {"PUT|POST", "/v1/jobs/statuses", "The same of the jobs that the body names.",
+       &structure_of<wire::JobStatusesBody>(), &structure_of<wire::JobStatusEntry>(), true},
       {"PUT|POST", "/v1/jobs/parse",
        "Parses a job file: {JobHCL, Variables}; what it does not say is null, unless {Canonicalize}.", nullptr, &job},
       {"PUT|POST", "/v1/validate/job", "Tells what is wrong with a job: {Job}."},
@@ -74,7 +79,7 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/job/*id/allocations", "Lists the job's allocations.", nullptr, &allocation_stub, true},
       {"GET", "/v1/job/*id/evaluations", "Lists the job's evaluations.", nullptr, &evaluation, true},
       {"GET", "/v1/job/*id/services", "Lists what the job provides.", nullptr, &service_instance, true},
-      {"GET", "/v1/job/*id/summary", "Counts the job's allocations.", nullptr, &structure_of<JobSummary>()},
+      {"GET", "/v1/job/*id/summary", "Counts the job's allocations.", nullptr, &structure_of<wire::JobSummary>()},
       {"PUT|POST", "/v1/job/*id/evaluate",
        "Evaluates the job again: {EvalOptions: {ForceReschedule}}, which replaces at once what has failed."},
       {"GET", "/v1/job/*id/deployment", "The job's newest deployment, or null.", nullptr, &deployment},
@@ -86,14 +91,14 @@ const std::vector<Documented>& documented_routes() {
        "Starts a child of a parameterized job: {Payload, Meta, IdPrefixTemplate, Priority}; ?idempotency_token."},
       {"GET", "/v1/job/*id/dispatch/payload", "The payload of a dispatched job, in base64: {Payload}."},
       {"PUT|POST", "/v1/job/*id/plan", "Tells what registering a job would do: {Job, Diff}."},
-      {"GET", "/v1/nodes", "Lists nodes.", nullptr, &structure_of<NodeStub>(), true},
+      {"GET", "/v1/nodes", "Lists nodes.", nullptr, &structure_of<wire::NodeStub>(), true},
       {"GET", "/v1/node/:id", "Reads a node.", nullptr, &node},
       {"GET", "/v1/node/:id/allocations", "Lists the node's allocations.", nullptr, &allocation, true},
       {"PUT|POST", "/v1/node/:id/drain",
        "Moves everything away, or ends that: {DrainSpec: {Deadline, IgnoreSystemJobs, AskSlurm} or null, MarkEligible, "
        "Meta}."},
       {"PUT|POST", "/v1/underway/node/:id/drain/plan", "Tells what a drain would do to those who use the cluster.",
-       nullptr, &structure_of<impact::Judgement>()},
+       nullptr, &structure_of<model::Judgement>()},
       {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
       {"PUT|POST", "/v1/node/:id/evaluate", "Has the node's jobs, and system jobs, looked at again."},
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
@@ -117,11 +122,11 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/service/:name", "Lists who provides a service: choose=<n>|<key>.", nullptr, &service_instance, true},
       {"DELETE", "/v1/service/:name/:id", "Refused: entries are computed from allocations."},
       {"GET", "/v1/client/stats", "What a node's machine does now: ?node_id.", nullptr,
-       &structure_of<node::HostStats>()},
+       &structure_of<protocol::HostStats>()},
       {"GET", "/v1/client/metadata", "A node's metadata, and where they come from: ?node_id.", nullptr,
-       &structure_of<node::NodeMetadata>()},
+       &structure_of<protocol::NodeMetadata>()},
       {"PUT|POST", "/v1/client/metadata", "Changes a node's metadata while it runs: {NodeID, Meta}; null takes away.",
-       nullptr, &structure_of<node::NodeMetadata>()},
+       nullptr, &structure_of<protocol::NodeMetadata>()},
       {"GET", "/v1/client/gc", "Removes the files of what has ended on a node: ?node_id."},
       {"PUT|POST", "/v1/client/gc", "Removes the files of what has ended on a node: ?node_id."},
       {"GET", "/v1/client/identity", "Refused: a node's identity is its certificate."},
@@ -284,15 +289,15 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/node/join", "Joins a new node; a join token is what counts.",
        &structure_of<trust::JoinRequest>(), &structure_of<trust::Certified>()},
       {"GET", "/v1/underway/join-tokens", "Lists join tokens.", nullptr, &structure_of<model::JoinToken>(), true},
-      {"PUT|POST", "/v1/underway/join-tokens", "Makes a join token.", &structure_of<NewJoinToken>(),
-       &structure_of<CreatedJoinToken>()},
+      {"PUT|POST", "/v1/underway/join-tokens", "Makes a join token.", &structure_of<wire::NewJoinToken>(),
+       &structure_of<wire::CreatedJoinToken>()},
       {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
       {"GET", "/v1/underway/allocation/:id/capsule/changes",
-       "What the allocation's capsule has changed since its image.", nullptr, &structure_of<capsule::Changes>()},
+       "What the allocation's capsule has changed since its image.", nullptr, &structure_of<run::Changes>()},
       {"GET", "/v1/underway/allocation/:id/capsule/services", "The services of the allocation's capsule.", nullptr,
-       &structure_of<capsule::Services>()},
+       &structure_of<run::Services>()},
       {"GET", "/v1/underway/images", "Lists capsule images, newest first.", nullptr,
        &structure_of<image::StoredImage>(), true},
       {"GET", "/v1/underway/image/:reference", "Reads an image, by digest, name or name:version, with its manifest."},
@@ -318,69 +323,70 @@ const std::vector<Documented>& documented_routes() {
        &cluster_body},
       {"DELETE", "/v1/underway/cluster/:name", "Takes a cluster down."},
       {"PUT|POST", "/v1/underway/cluster/:name/plan", "Tells what applying would do.", &cluster_body,
-       &structure_of<ClusterPlan>()},
+       &structure_of<wire::ClusterPlan>()},
       {"GET", "/v1/underway/capsules", "Lists capsules.", nullptr, &structure_of<model::Capsule>(), true},
       {"GET", "/v1/underway/capsule/:name", "Reads a capsule: who runs it.", nullptr, &structure_of<model::Capsule>()},
-      {"PUT|POST", "/v1/underway/capsule/:name/move", "Moves it to another node.", &structure_of<MoveCapsule>(),
-       &structure_of<MovedCapsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/move", "Moves it to another node.", &structure_of<wire::MoveCapsule>(),
+       &structure_of<wire::MovedCapsule>()},
       {"PUT|POST", "/v1/underway/capsule/:name/upgrade", "Starts it from another image, after a rehearsal.",
-       &structure_of<UpgradeCapsule>(), &structure_of<UpgradedCapsule>()},
+       &structure_of<wire::UpgradeCapsule>(), &structure_of<wire::UpgradedCapsule>()},
       {"GET", "/v1/underway/slurm/versions",
        "Whether a slurmctld and a slurmdbd (`?slurmctld=22.05.8&slurmdbd=…`) go with the slurmd of the nodes, and with "
        "`&capsule=…` with other capsules and what that one has written; or whether a slurmd "
        "(`?slurmd=/usr/sbin/slurmd`) goes "
        "with its controller.",
-       nullptr, &structure_of<SlurmVersions>()},
+       nullptr, &structure_of<wire::SlurmVersions>()},
       {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move or upgrade up."},
       {"PUT|POST", "/v1/underway/capsule/:name/move/plan", "Tells what a move would do to those who use the capsule.",
-       &structure_of<MoveCapsule>(), &structure_of<impact::Judgement>()},
-      {"PUT|POST", "/v1/underway/capsule/:name/standby", "Says who takes over.", &structure_of<CapsuleStandby>()},
+       &structure_of<wire::MoveCapsule>(), &structure_of<model::Judgement>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/standby", "Says who takes over.", &structure_of<wire::CapsuleStandby>()},
       {"PUT|POST", "/v1/underway/capsule/:name/host-is-off", "Vouches for it that its owner's host is off."},
       {"GET", "/v1/underway/capsule/:name/saving", "How its snapshots, backups and drills go.", nullptr,
        &structure_of<model::CapsuleSaving>()},
       {"GET", "/v1/underway/capsule/:name/snapshots", "Lists its snapshots. Asked of its node.", nullptr,
-       &structure_of<saving::Snapshots>()},
+       &structure_of<model::Snapshots>()},
       {"PUT|POST", "/v1/underway/capsule/:name/snapshot", "Takes a snapshot of its overlay.",
-       &structure_of<TakeSnapshot>(), &structure_of<overlay::Snapshot>()},
-      {"PUT|POST", "/v1/underway/capsule/:name/backup", "Backs its overlay up.", &structure_of<MakeBackup>(),
-       &structure_of<saving::Backed>()},
+       &structure_of<wire::TakeSnapshot>(), &structure_of<model::Snapshot>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/backup", "Backs its overlay up.", &structure_of<wire::MakeBackup>(),
+       &structure_of<model::Backed>()},
       {"PUT|POST", "/v1/underway/capsule/:name/backups", "Lists its backups. Asked of its node.",
-       &structure_of<MakeBackup>(), &structure_of<saving::Backups>()},
+       &structure_of<wire::MakeBackup>(), &structure_of<model::Backups>()},
       {"PUT|POST", "/v1/underway/capsule/:name/restore", "Makes its overlay what it was; it stops and starts.",
-       &structure_of<RestoreCapsule>(), &structure_of<RestoredCapsule>()},
-      {"PUT|POST", "/v1/underway/capsule/:name/drill", "Tries what was saved of it.", &structure_of<MakeDrill>(),
-       &structure_of<saving::Drilled>()},
+       &structure_of<wire::RestoreCapsule>(), &structure_of<wire::RestoredCapsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/drill", "Tries what was saved of it.", &structure_of<wire::MakeDrill>(),
+       &structure_of<model::Drilled>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
-       &structure_of<model::SyncFile>(), true},
-      {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<SyncFilesBody>(),
-       &structure_of<provision::FilesPut>()},
+       &structure_of<model::FileDeclaration>(), true},
+      {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<wire::FilesBody>(),
+       &structure_of<model::FilesPut>()},
       {"PUT|POST", "/v1/underway/files/piece",
        "Keeps a piece of a large file, 1 MiB of plain bytes at most, for the declaration that follows; ?secret seals "
        "it.",
-       nullptr, &structure_of<SyncPiece>()},
-      {"PUT|POST", "/v1/underway/files/sync", "Nodes look at their files now.", &structure_of<SyncNowBody>()},
+       nullptr, &structure_of<wire::FilePieceBody>()},
+      {"PUT|POST", "/v1/underway/files/sync", "Nodes look at their files now.", &structure_of<wire::SyncNowBody>()},
       {"GET", "/v1/underway/files/status", "How files stand on nodes and in capsules; ?cluster.", nullptr,
-       &structure_of<provision::TargetStatus>(), true},
+       &structure_of<model::TargetStatus>(), true},
       {"GET", "/v1/underway/files/key", "How the key that signs manifests stands, and its rotation.", nullptr,
-       &structure_of<provision::KeyState>()},
+       &structure_of<model::FileKeyState>()},
       {"PUT|POST", "/v1/underway/files/key/rotate",
        "Has another key sign manifests once every node that is alive believes it; with ?force at once.", nullptr,
-       &structure_of<provision::KeyState>()},
-      {"GET", "/v1/underway/file", "Reads a declaration: ?cluster, name.", nullptr, &structure_of<model::SyncFile>()},
+       &structure_of<model::FileKeyState>()},
+      {"GET", "/v1/underway/file", "Reads a declaration: ?cluster, name.", nullptr,
+       &structure_of<model::FileDeclaration>()},
       {"DELETE", "/v1/underway/file", "Removes a declaration: ?cluster, name."},
       {"GET", "/v1/underway/file/content", "Reads a master: ?cluster, name; ?node renders it for that node.", nullptr,
-       &structure_of<MasterBody>()},
+       &structure_of<wire::MasterBody>()},
       {"GET", "/v1/underway/file/actual", "Reads a file as it is: ?node, path; ?capsule.", nullptr,
-       &structure_of<provision::ReadReply>()},
+       &structure_of<model::FoundFile>()},
       {"GET", "/v1/underway/job/*id/explain", "Why a job is as it is; ?nodes asks every node.", nullptr,
-       &structure_of<Explanation>()},
+       &structure_of<wire::Explanation>()},
       {"GET", "/v1/underway/changes",
        "Lists the changes that were made, with their classes, oldest first: ?since, limit.", nullptr,
-       &structure_of<impact::Entry>(), true},
+       &structure_of<model::ChangeEntry>(), true},
       {"GET", "/v1/underway/audit", "Reads the audit log: ?since, who, limit; with ?follow=true, line by line."},
-      {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<Status>()},
+      {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<wire::Status>()},
   };
   return routes;
 }

@@ -18,7 +18,7 @@ constexpr double kQuantiles[] = {0.5, 0.9, 0.99};  // those of go-metrics' sink 
 const std::unordered_map<std::string_view, std::size_t>& places() {
   static const auto map = [] {
     std::unordered_map<std::string_view, std::size_t> out;
-    for (const auto& one : known_metrics()) out.emplace(one.name, out.size());
+    for (const auto& metric : known_metrics()) out.emplace(metric.name, out.size());
     return out;
   }();
   return map;
@@ -109,17 +109,17 @@ std::string Exposition::prometheus() const {
                        : info.kind == MetricKind::counter ? "counter"
                                                           : "summary";
     text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, info.help, type);
-    for (const auto& one : series_[i]) {
-      if (!one.timing) {
-        text += fmt::format("{}{} {}\n", name, in_braces(one.labels), one.value);
+    for (const auto& series : series_[i]) {
+      if (!series.timing) {
+        text += fmt::format("{}{} {}\n", name, in_braces(series.labels), series.value);
         continue;
       }
       for (const double share : kQuantiles)
-        text += fmt::format("{}{} {}\n", name, in_braces(one.labels, fmt::format("quantile=\"{}\"", share)),
-                            one.timing->quantile(share) * one.scale);
-      const std::string braces = in_braces(one.labels);
-      text += fmt::format("{0}_sum{1} {2}\n{0}_count{1} {3}\n", name, braces, one.timing->sum * one.scale,
-                          one.timing->count);
+        text += fmt::format("{}{} {}\n", name, in_braces(series.labels, fmt::format("quantile=\"{}\"", share)),
+                            series.timing->quantile(share) * series.scale);
+      const std::string braces = in_braces(series.labels);
+      text += fmt::format("{0}_sum{1} {2}\n{0}_count{1} {3}\n", name, braces, series.timing->sum * series.scale,
+                          series.timing->count);
     }
   }
   return text;
@@ -132,19 +132,19 @@ std::string Exposition::list(MetricKind kind, double up) const {
   for (std::size_t i = 0; i < series_.size(); ++i) {
     const MetricInfo& info = known_metrics()[i];
     if (info.kind != kind) continue;
-    for (const auto& one : series_[i]) {
+    for (const auto& series : series_[i]) {
       out += out.empty() ? "" : ",";
-      out += fmt::format(R"({{"Name":{},"Labels":{},)", quoted(info.name), as_object(one.labels));
+      out += fmt::format(R"({{"Name":{},"Labels":{},)", quoted(info.name), as_object(series.labels));
       if (kind == MetricKind::gauge) {
-        out += fmt::format(R"("Value":{}}})", one.value);
+        out += fmt::format(R"("Value":{}}})", series.value);
         continue;
       }
-      const Timing* t = one.timing.get();
-      const double k = one.scale, sum = t != nullptr ? t->sum * k : one.value;
-      const double some = one.value > 0 ? 1 : 0;
-      const auto count = t != nullptr ? t->count : static_cast<std::uint64_t>(std::ceil(one.value));
+      const Timing* t = series.timing.get();
+      const double k = series.scale, sum = t != nullptr ? t->sum * k : series.value;
+      const double some = series.value > 0 ? 1 : 0;
+      const auto count = t != nullptr ? t->count : static_cast<std::uint64_t>(std::ceil(series.value));
       out += fmt::format(R"("Count":{},"Rate":{},"Sum":{},"SumSq":{},"Min":{},"Max":{},"Mean":{},"Stddev":{}}})", count,
-                         up > 0 ? sum / up : 0.0, sum, t != nullptr ? t->sum_of_squares * k * k : one.value,
+                         up > 0 ? sum / up : 0.0, sum, t != nullptr ? t->sum_of_squares * k * k : series.value,
                          t != nullptr ? t->least * k : some, t != nullptr ? t->most * k : some,
                          t != nullptr ? t->mean() * k : some, t != nullptr ? t->deviation() * k : 0.0);
     }

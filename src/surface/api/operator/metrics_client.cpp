@@ -28,7 +28,7 @@ Labels labels_of(const model::Node& node, const MetricsView& view) {
   return out;
 }
 
-void add_counts(Exposition& to, const node::AllocationCounts& counts, const LabelsPtr& names) {
+void add_counts(Exposition& to, const protocol::AllocationCounts& counts, const LabelsPtr& names) {
   to.gauge("nomad.client.allocations.running", static_cast<double>(counts.running), names);
   to.gauge("nomad.client.allocations.pending", static_cast<double>(counts.pending), names);
   to.gauge("nomad.client.allocations.blocked", static_cast<double>(counts.blocked), names);
@@ -36,7 +36,7 @@ void add_counts(Exposition& to, const node::AllocationCounts& counts, const Labe
   to.gauge("nomad.client.allocations.terminal", static_cast<double>(counts.terminal), names);
 }
 
-void add_cpus(Exposition& to, const node::HostStats& host, const model::Node& node, const Labels& base) {
+void add_cpus(Exposition& to, const protocol::HostStats& host, const model::Node& node, const Labels& base) {
   const double core = static_cast<double>(node.resources.cpu / std::max<std::int64_t>(1, node.resources.cores));
   for (const auto& cpu : host.cpu) {
     const auto names = labels(with(base, "cpu", cpu.cpu));
@@ -49,7 +49,7 @@ void add_cpus(Exposition& to, const node::HostStats& host, const model::Node& no
   }
 }
 
-void add_disks(Exposition& to, const node::HostStats& host, const Labels& base) {
+void add_disks(Exposition& to, const protocol::HostStats& host, const Labels& base) {
   for (const auto& disk : host.disks) {
     const auto names = labels(with(base, "disk", disk.device));
     to.gauge("nomad.client.host.disk.size", static_cast<double>(disk.size), names);
@@ -60,7 +60,7 @@ void add_disks(Exposition& to, const node::HostStats& host, const Labels& base) 
   }
 }
 
-void add_host(Exposition& to, const node::ClientMetrics& from, const model::Node& node, const Labels& base) {
+void add_host(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node, const Labels& base) {
   const auto names = labels(base);
   to.gauge("nomad.client.uptime", static_cast<double>(from.host.uptime), names);
   to.gauge("nomad.client.allocated.cpu", static_cast<double>(from.allocated.cpu), names);
@@ -77,7 +77,7 @@ void add_host(Exposition& to, const node::ClientMetrics& from, const model::Node
   add_disks(to, from.host, base);
 }
 
-LabelsPtr labels_of(const node::TaskMetrics& task, const model::Node& node) {
+LabelsPtr labels_of(const protocol::TaskMetrics& task, const model::Node& node) {
   Labels out{{"alloc_id", task.alloc}, {"job", task.job},          {"namespace", task.ns}, {"task", task.task},
              {"host", node.name},      {"task_group", task.group}, {"node_id", node.id}};
   for (const auto& [mark, name] : {std::pair("/dispatch-", "dispatch_id"), std::pair("/periodic-", "periodic_id")}) {
@@ -90,7 +90,7 @@ LabelsPtr labels_of(const node::TaskMetrics& task, const model::Node& node) {
 }
 
 /// What it uses is told while it runs; how it fared as long as it is here.
-void add_task(Exposition& to, const node::TaskMetrics& task, const model::Node& node) {
+void add_task(Exposition& to, const protocol::TaskMetrics& task, const model::Node& node) {
   const auto names = labels_of(task, node);
   to.counter("nomad.client.allocs.start", static_cast<double>(task.starts), names);
   to.counter("nomad.client.allocs.running", static_cast<double>(task.starts), names);
@@ -119,11 +119,12 @@ void add_task(Exposition& to, const node::TaskMetrics& task, const model::Node& 
 
 }  // namespace
 
-void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const model::Node& node,
+void add_client_metrics(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node,
                         const MetricsView& view) {
   const Labels base = labels_of(node, view);
   add_counts(to, from.allocations, view.nodes ? labels(base) : nullptr);
   if (view.nodes) add_host(to, from, node, base);
+  if (view.nodes) add_loop_metrics(to, from.loops, base);
   for (const auto& task : from.tasks)
     if (view.job(task.ns)) add_task(to, task, node);
 }

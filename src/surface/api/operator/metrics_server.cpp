@@ -1,8 +1,10 @@
 // What the server measures.
 #include <fmt/format.h>
 
+#include "api/cluster/troubles.hpp"
 #include "api/operator/metrics_source.hpp"
 #include "base/enumerators.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::api {
 namespace {
@@ -16,12 +18,12 @@ struct WantedSeries {
 };
 
 WantedSeries wanted_by(const model::TaskGroup& group, std::int64_t count) {
-  WantedSeries one;
+  WantedSeries wanted;
   for (const auto& task : group.tasks) {
-    one.cpu += static_cast<double>(task.resources.cpu);
-    one.memory += static_cast<double>(task.resources.memory_mb);
+    wanted.cpu += static_cast<double>(task.resources.cpu);
+    wanted.memory += static_cast<double>(task.resources.memory_mb);
   }
-  return {one.cpu * static_cast<double>(count), one.memory * static_cast<double>(count)};
+  return {wanted.cpu * static_cast<double>(count), wanted.memory * static_cast<double>(count)};
 }
 
 /// Job labels as Nomad has them: of what another job started also by which.
@@ -51,6 +53,7 @@ void add_own(Exposition& to, const ServerSnapshot& from) {
   to.gauge("underway_revision", count(from.revision));
   to.gauge("underway_writable", from.writable ? 1 : 0);
   to.gauge("underway_loop_longest_hold_ms", count(from.longest_hold_ms));
+  to.gauge("underway_control_loops_troubled", count(from.troubled_loops));
   to.counter("underway.http.requests", count(from.meter.requests()));
   to.counter("underway.loop.holds", count(from.holds));
   to.sample("underway.http.request_seconds", from.meter.times(), 1);
@@ -103,12 +106,12 @@ void add_wants(Exposition& to, const ServerSnapshot& from, const MetricsView& vi
       const auto failed = evaluation->failed_groups.find(name);
       if (failed == evaluation->failed_groups.end()) continue;
       std::vector<std::string> classes;
-      for (const auto& [one, exhausted] : failed->second.class_exhausted) classes.push_back(one);
+      for (const auto& [class_name, exhausted] : failed->second.class_exhausted) classes.push_back(class_name);
       if (classes.empty()) classes.emplace_back();
       for (const auto& [datacenter, available] : failed->second.nodes_available) {
-        for (const auto& one : classes) {
-          places[{datacenter, one}].cpu += wanted.cpu;
-          places[{datacenter, one}].memory += wanted.memory;
+        for (const auto& class_name : classes) {
+          places[{datacenter, class_name}].cpu += wanted.cpu;
+          places[{datacenter, class_name}].memory += wanted.memory;
         }
       }
     }
@@ -178,6 +181,17 @@ void add_summaries(Exposition& to, const ServerSnapshot& from, const MetricsView
 
 }  // namespace
 
+void add_loop_metrics(Exposition& to, const std::vector<protocol::LoopMetrics>& loops, const Labels& base) {
+  for (const auto& loop : loops) {
+    Labels own = base;
+    own.emplace_back("loop", loop.name);
+    const auto names = labels(std::move(own));
+    to.gauge("underway_control_loop_since_success_seconds", loop.since_success, names);
+    to.gauge("underway_control_loop_looking_seconds", loop.looking, names);
+    to.gauge("underway_control_loop_failures", static_cast<double>(loop.failures), names);
+  }
+}
+
 ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables& tables, server::WriterMeasures writer,
                              const MetricsView& view) {
   const server::Measures& measures = server.measures();
@@ -191,6 +205,9 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
   out.pending = measures.allocations_pending();
   for (const auto status : {model::JobStatus::pending, model::JobStatus::running, model::JobStatus::dead})
     out.by_status[static_cast<std::size_t>(status)] = measures.jobs(status);
+  const auto& loops = server.loops().health();
+  out.loops = node::measure_loops(server.loops());
+  out.troubled_loops = std::count_if(loops.begin(), loops.end(), needs_somebody);
   out.writer = std::move(writer);
   out.evaluations = tables.pending_evaluations();
   out.blocked = tables.blocked_evaluations();
@@ -206,6 +223,7 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view) {
   const LabelsPtr host = view.nodes ? labels({{"host", from.host}}) : nullptr;
   add_own(to, from);
+  if (view.nodes) add_loop_metrics(to, from.loops);
   to.gauge("nomad.nomad.job_status.pending", static_cast<double>(from.by_status[0]), host);
   to.gauge("nomad.nomad.job_status.running", static_cast<double>(from.by_status[1]), host);
   to.gauge("nomad.nomad.job_status.dead", static_cast<double>(from.by_status[2]), host);

@@ -7,7 +7,7 @@
 
 #include "api/operator/meter.hpp"
 #include "api/operator/metrics.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 #include "server/server.hpp"
 
 namespace underway::api {
@@ -33,6 +33,8 @@ struct ServerSnapshot {
   std::array<std::int64_t, 3> by_status{};  ///< by model::JobStatus
   bool writable = true;
   std::int64_t longest_hold_ms = 0, holds = 0;
+  std::vector<protocol::LoopMetrics> loops;
+  std::int64_t troubled_loops = 0;
   Meter meter;
   server::WriterMeasures writer;
   std::vector<tables::Row<model::Evaluation>> evaluations, blocked;            ///< pending; that wait for room
@@ -47,8 +49,11 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
 
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view);
 
+/// Of loops of the server, or of a node with `base`, its labels.
+void add_loop_metrics(Exposition& to, const std::vector<protocol::LoopMetrics>& loops, const Labels& base = {});
+
 /// `node` as the server knows it, or as it knows itself.
-void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const model::Node& node,
+void add_client_metrics(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node,
                         const MetricsView& view);
 /// Of this process. Blocks: yes (reads files).
 void add_process_metrics(Exposition& to);

@@ -12,7 +12,8 @@ constexpr std::string_view kNone = "", kHost = "host", kPlace = "datacenter, hos
                            kNode =
                                "datacenter, host, node_class, node_id, node_pool, node_scheduling_eligibility, "
                                "node_status",
-                           kCpu = "cpu, and those of the node", kDisk = "disk, and those of the node",
+                           kLoop = "loop, and those of the node if it is a node's", kCpu = "cpu, and those of the node",
+                           kDisk = "disk, and those of the node",
                            kGroup = "host, job, namespace, task_group; dispatch_id or periodic_id with parent_id",
                            kTask =
                                "alloc_id, host, job, namespace, node_id, task, task_group; dispatch_id or "
@@ -30,6 +31,13 @@ constexpr MetricInfo kMetrics[] = {
     {"underway_writable", G, "", kNone, "1 if changes can be written to the disk, 0 if they are refused."},
     {"underway_loop_longest_hold_ms", G, "ms", kNone,
      "The longest that anything kept everybody waiting since the start."},
+    {"underway_control_loops_troubled", G, "", kNone,
+     "Control loops of the server that have failed for more than a minute, or do not come back from a look."},
+    {"underway_control_loop_since_success_seconds", G, "s", kLoop,
+     "Since the loop last succeeded, or started if it never did. One that waits for changes may rightly wait long."},
+    {"underway_control_loop_failures", G, "", kLoop, "How often the loop has failed in a row."},
+    {"underway_control_loop_looking_seconds", G, "s", kLoop,
+     "How long the loop's present look takes already; 0 while it waits."},
     {"underway.http.requests", C, "", kNone, "Requests answered."},
     {"underway.loop.holds", C, "", kNone, "Times that anything kept everybody waiting for 50 ms or more."},
     {"underway.http.request_seconds", S, "s", kNone, "How long requests took that did not wait on purpose."},
@@ -205,8 +213,9 @@ std::span<const MetricInfo> known_metrics() { return kMetrics; }
 
 std::string metrics_reference() {
   std::string page(kMetricsIntroduction);
-  for (const auto& one : kMetrics)
-    page += fmt::format("| `{}` | {} | {} | {} | {} |\n", one.name, word(one.kind), one.unit, one.labels, one.help);
+  for (const auto& metric : kMetrics)
+    page += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.name, word(metric.kind), metric.unit, metric.labels,
+                        metric.help);
   return page.append(kMissing);
 }
 

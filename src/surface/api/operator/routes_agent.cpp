@@ -1,8 +1,9 @@
 // The agent and the servers: self, members, health, leader, peers, regions, collection,
 // and the link that nodes dial.
+#include "api/cluster/change_note.hpp"
+#include "api/cluster/troubles.hpp"
 #include "api/openapi/openapi.hpp"
 #include "api/routes.hpp"
-#include "api/cluster/troubles.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
 #include "http/endpoint.hpp"
@@ -115,8 +116,8 @@ awaitable<Response> agent_health(Api& api, Request request) {
   co_return response;
 }
 
-awaitable<Response> collect(Api& api, Request) {
-  co_await api.server.collect(server::Retention::none());
+awaitable<Response> collect(Api& api, Request request) {
+  co_await apply(api, request, server::Collect{server::Retention::none()});
   co_return http::json("");
 }
 

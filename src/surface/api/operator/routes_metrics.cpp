@@ -1,7 +1,7 @@
 // What is measured, for people's dashboards: see api/operator/metrics.hpp.
+#include "api/cluster/troubles.hpp"
 #include "api/operator/metrics_source.hpp"
 #include "api/routes.hpp"
-#include "api/cluster/troubles.hpp"
 #include "async/watchdog.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -45,13 +45,13 @@ tables::Row<model::Node> own_node(const Api& api, const tables::Tables& tables, 
 
 struct Client {
   tables::Row<model::Node> node;
-  node::ClientMetrics metrics;
+  protocol::ClientMetrics metrics;
 };
 
 awaitable<Client> ask(Api& api, tables::Row<model::Node> node) {
   boost::json::value nothing = boost::json::object{};
   const auto answer = co_await api.server.call_node(node->id, "node.metrics", std::move(nothing), kNodePatience);
-  co_return Client{std::move(node), json::decode<node::ClientMetrics>(answer)};
+  co_return Client{std::move(node), json::decode<protocol::ClientMetrics>(answer)};
 }
 
 /// What the agent's own node says, if it says anything: the server's metrics do not depend on it.

@@ -2,8 +2,8 @@
 #include "api/routes.hpp"
 #include "async/log_lines.hpp"
 #include "base/text.hpp"
-#include "node/server/client_messages.hpp"
 #include "node/fingerprint/host_stats.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -19,7 +19,7 @@ awaitable<void> write_piece(http::BodyWriter& writer, std::string piece, bool pl
   co_await writer.write(std::move(piece));
 }
 
-awaitable<void> stream_own(async::Executor executor, log::Level level, node::MonitorRequest wanted, bool plain,
+awaitable<void> stream_own(async::Executor executor, log::Level level, protocol::MonitorRequest wanted, bool plain,
                            http::BodyWriter& writer) {
   async::LogLines lines(std::move(executor), level);
   while (true) {
@@ -42,7 +42,7 @@ awaitable<void> stream_of_node(std::shared_ptr<link::Stream> stream, bool plain,
 
 /// `server_id`: there is one server, and every name of it is good.
 awaitable<Response> monitor(Api& api, Request request) {
-  node::MonitorRequest wanted;
+  protocol::MonitorRequest wanted;
   if (const auto level = request.query.find("log_level"); level && !level->empty()) wanted.level = *level;
   wanted.json = request.query.flag("log_json");
   const bool plain = request.query.flag("plain");

@@ -1,5 +1,6 @@
 // What operators set and ask for the whole cluster. Consensus is the store's, and here there is one server: Nomad's
 // clients read the shapes that they know, and what there is no part for is refused by name.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
@@ -41,10 +42,7 @@ awaitable<Response> write_scheduler_configuration(Api& api, Request request) {
   if (request.query.has("cas")) put.cas = integer_parameter(request, "cas", 0);
   tables::Scope subject = tables::scheduler_configuration_scope();
   co_await request.about(std::move(subject));
-  auto decide = [put](const Tables& tables, const Context& context) {
-    return server::decide_put_scheduler_configuration(tables, put, context);
-  };
-  const bool updated = co_await api.server.writer().submit(std::move(decide));
+  const bool updated = co_await apply(api, request, std::move(put));
   const auto* tables = co_await api.server.read();
   const auto index = tables::scheduler_configuration(*tables).modify_index;
   co_return written(boost::json::serialize(object{{"Updated", updated}, {"Index", index}}), index);
@@ -98,10 +96,7 @@ awaitable<Response> write_autopilot_configuration(Api& api, Request request) {
   if (request.query.has("cas")) put.cas = integer_parameter(request, "cas", 0);
   tables::Scope subject = tables::record_scope<model::AutopilotConfiguration>("cluster");
   co_await request.about(std::move(subject));
-  auto decide = [put](const Tables& tables, const Context& context) {
-    return server::decide_put_autopilot_configuration(tables, put, context);
-  };
-  const bool updated = co_await api.server.writer().submit(std::move(decide));
+  const bool updated = co_await apply(api, request, std::move(put));
   const auto* tables = co_await api.server.read();
   co_return written(updated ? "true" : "false", server::autopilot_configuration(*tables).modify_index);
 }
@@ -110,21 +105,21 @@ awaitable<Response> autopilot_health(Api& api, Request request) {
   const bool healthy = !api.server.writer().trouble();
   std::vector<tables::Scope> scopes;
   auto response = co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
-    object one{{"ID", api.agent.name},
-               {"Name", api.agent.name + "." + api.agent.region},
-               {"Address", api.agent.http_address},
-               {"SerfStatus", "alive"},
-               {"Version", std::string(node::kNomadVersion)},
-               {"Leader", true},
-               {"LastContact", "0s"},
-               {"LastTerm", 1},
-               {"LastIndex", std::max<model::Revision>(tables.revision(), 1)},
-               {"Healthy", healthy},
-               {"Voter", true},
-               {"StableSince", format_time(api.server.started_at())}};
+    object server{{"ID", api.agent.name},
+                  {"Name", api.agent.name + "." + api.agent.region},
+                  {"Address", api.agent.http_address},
+                  {"SerfStatus", "alive"},
+                  {"Version", std::string(node::kNomadVersion)},
+                  {"Leader", true},
+                  {"LastContact", "0s"},
+                  {"LastTerm", 1},
+                  {"LastIndex", std::max<model::Revision>(tables.revision(), 1)},
+                  {"Healthy", healthy},
+                  {"Voter", true},
+                  {"StableSince", format_time(api.server.started_at())}};
     return boost::json::serialize(object{{"Healthy", healthy},
                                          {"FailureTolerance", 0},
-                                         {"Servers", boost::json::array{std::move(one)}},
+                                         {"Servers", boost::json::array{std::move(server)}},
                                          {"Leader", api.agent.name},
                                          {"Voters", boost::json::array{api.agent.name}}});
   });

@@ -1,15 +1,15 @@
 #include "api/search/event_body.hpp"
 
+#include "api/access/token_body.hpp"
 #include "api/allocation/allocation_body.hpp"
 #include "api/node/node_body.hpp"
-#include "api/nomad/nomad_body.hpp"
-#include "api/access/token_body.hpp"
-#include "api/variable/variable_body.hpp"
 #include "api/node/volume_body.hpp"
+#include "api/nomad/nomad_body.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "model/job/spelled_policies.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::api {
 namespace {
@@ -83,7 +83,7 @@ struct Cases : Visit... {
 
 std::string payload_of(const Event& event) {
   return std::visit(
-      Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
+      Cases{[](const tables::Row<model::Variable>& row) { return wire::encode_metadata(*row); },
             [](const tables::Row<model::Job>& row) { return nomad_json(model::with_policies(*row)); },
             [](const tables::Row<model::Allocation>& row) { return allocation_event_json(*row); },
             [](const tables::Row<model::HostVolume>& row) { return boost::json::serialize(volume_body(*row)); },

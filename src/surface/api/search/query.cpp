@@ -245,8 +245,9 @@ void sort(std::vector<Item>& items, const Page& page) {
   if (!std::is_sorted(items.begin(), items.end(), before)) std::sort(items.begin(), items.end(), before);
   if (page.from.empty() || items.empty()) return;
   Item from = place_of(page.from, items.front().order != 0);
-  const auto named = std::find_if(items.begin(), items.end(),
-                                  [&](const Item& one) { return one.order == from.order && one.token == from.token; });
+  const auto named = std::find_if(items.begin(), items.end(), [&](const Item& item) {
+    return item.order == from.order && item.token == from.token;
+  });
   if (named != items.end()) {
     items.erase(items.begin(), named);
     return;

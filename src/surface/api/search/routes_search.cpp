@@ -18,7 +18,7 @@ std::string matches_json(const std::map<std::string, std::vector<std::string>>& 
     out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", context, ids.empty() ? "null" : json::encode(ids));
   return out + "}";
 }
-std::string matches_json(const std::map<std::string, std::vector<FuzzyMatch>>& matches) {
+std::string matches_json(const std::map<std::string, std::vector<wire::FuzzyMatch>>& matches) {
   return json::encode(matches);
 }
 

@@ -153,7 +153,7 @@ void add_by_prefix(const Tables& tables, const Request& request, const std::stri
 /// A match with how good it is: where in the name the text begins.
 struct Scored {
   std::size_t at = 0;
-  FuzzyMatch match;
+  wire::FuzzyMatch match;
 };
 
 /// What a fuzzy search has found so far.
@@ -166,8 +166,8 @@ class Finds {
     if (at != std::string::npos) found_[context].push_back({at, {name, std::move(scope)}});
   }
   /// The best of each context, of `contexts` alone.
-  Found<FuzzyMatch> best(const std::set<std::string>& contexts) {
-    Found<FuzzyMatch> out;
+  Found<wire::FuzzyMatch> best(const std::set<std::string>& contexts) {
+    Found<wire::FuzzyMatch> out;
     for (const auto& context : contexts) {
       auto& all = found_[context];
       std::sort(all.begin(), all.end(), [](const Scored& a, const Scored& b) {
@@ -216,8 +216,8 @@ Found<std::string> search(const Tables& tables, const Request& request, const st
   return found;
 }
 
-Found<FuzzyMatch> fuzzy_search(const Tables& tables, const Request& request, const std::string& context,
-                               const std::string& text) {
+Found<wire::FuzzyMatch> fuzzy_search(const Tables& tables, const Request& request, const std::string& context,
+                                     const std::string& text) {
   if (text.size() < kShortestTerm)
     throw Error(Code::invalid,
                 fmt::format("fuzzy search query must be at least {} characters, got {}", kShortestTerm, text.size()));
@@ -273,14 +273,6 @@ Found<FuzzyMatch> fuzzy_search(const Tables& tables, const Request& request, con
     found.truncations[by_id] = ids.truncations[by_id];
   }
   return found;
-}
-
-const describe::Structure& description(describe::Tag<FuzzyMatch>) {
-  static const describe::Structure s = describe::Builder<FuzzyMatch>("fuzzy match", "Something found by its name.")
-                                           .wire<&FuzzyMatch::id>("ID", "Its name.")
-                                           .wire<&FuzzyMatch::scope>("Scope", "Where it is, from the outside inwards.")
-                                           .done();
-  return s;
 }
 
 }  // namespace underway::api

@@ -4,6 +4,7 @@
 /// its defaults.
 
 #include "api/request.hpp"
+#include "wire/search/fuzzy_match.hpp"
 
 namespace underway::api {
 
@@ -11,13 +12,6 @@ inline constexpr std::size_t kPrefixMatches = 20;     ///< of each context
 inline constexpr std::size_t kFuzzyMatches = 100;     ///< of each context
 inline constexpr std::size_t kShortestTerm = 2;       ///< characters that a fuzzy search asks for
 inline constexpr std::size_t kFuzzyObjects = 20'000;  ///< objects of a kind that are looked at
-
-/// Where something was found: of a task, the namespace, the job, and the group that it is in.
-struct FuzzyMatch {
-  std::string id;
-  std::vector<std::string> scope;
-};
-const describe::Structure& description(describe::Tag<FuzzyMatch>);
 
 template <class Match>
 struct Found {
@@ -32,7 +26,7 @@ Found<std::string> search(const tables::Tables& tables, const Request& request, 
 /// Names that have `text` in them, in any case, those first that begin with it; of jobs also their groups, services,
 /// tasks, images and commands. What has no name but an id is found by the beginning of that. Throws as search does, and
 /// invalid when `text` is too short.
-Found<FuzzyMatch> fuzzy_search(const tables::Tables& tables, const Request& request, const std::string& context,
-                               const std::string& text);
+Found<wire::FuzzyMatch> fuzzy_search(const tables::Tables& tables, const Request& request, const std::string& context,
+                                     const std::string& text);
 
 }  // namespace underway::api

@@ -70,19 +70,13 @@ class World {
   }
   http::Response run(const model::Job& job) { return put("/v1/jobs", job_body(job)); }
 
-  template <class Decide>
-  auto decide(Decide decide) {
-    return loop.run_until_done(server.writer().submit(std::move(decide)));
+  template <class What>
+  auto apply(What what) {
+    return loop.run_until_done(server.apply(server::testing::asked(std::move(what))));
   }
-  void join(model::Node node) {
-    decide([node](const tables::Tables& t, const server::Context& c) {
-      return server::decide_register_node(t, node, "secret", c);
-    });
-  }
+  void join(model::Node node) { apply(server::RegisterNode{node, "secret"}); }
   void update(const std::string& node_id, const model::AllocationUpdate& what) {
-    decide([node_id, what](const tables::Tables& t, const server::Context& c) {
-      return server::decide_allocation_updates(t, node_id, {what}, c);
-    });
+    apply(server::UpdateAllocations{node_id, {what}});
   }
   /// A node that is linked, and does what it is told.
   FakeNode& link(int number) {

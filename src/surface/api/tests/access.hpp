@@ -17,7 +17,7 @@ class AccessTest : public ::testing::Test {
 
   template <class Change>
   void put(Change change) {
-    world.decide([change](const tables::Tables&, const server::Context&) {
+    world.apply([change](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       decision.changes.push_back(change);
       return decision;

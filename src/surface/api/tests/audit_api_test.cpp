@@ -20,7 +20,7 @@ class AuditApiTest : public AccessTest {
     directory_ = ::mkdtemp(pattern.data());
     server::AuditOptions options;
     options.path = directory_ + "/audit.log";
-    log_.emplace(world.loop.executor(), pool_, options);
+    log_.emplace(world.loop.executor(), pool_, world.clock, options);
     world.api.audit = &*log_;
     make_token("boss", "");
     world.token = "boss";
@@ -216,11 +216,11 @@ TEST_F(AuditApiTest, NothingIsChangedThatCannotBeLogged) {
   world.loop.run_until_done(log_->stop());
   server::AuditOptions full;
   full.path = disk + "/audit.log";  // no room for as much as is taken at a time
-  log_.emplace(world.loop.executor(), pool_, full);
+  log_.emplace(world.loop.executor(), pool_, world.clock, full);
   const auto response = world.run(make_job("web"));
   log_.reset();
   ::umount(disk.c_str());
-  log_.emplace(world.loop.executor(), pool_, server::AuditOptions{});
+  log_.emplace(world.loop.executor(), pool_, world.clock, server::AuditOptions{});
   EXPECT_EQ(response.status, 507) << response.body;
   EXPECT_NE(response.body.find("audit log"), std::string::npos);
   EXPECT_FALSE(world.tables().find_job("default", "web"));

@@ -108,8 +108,8 @@ TEST_F(Deployments, JobsGoBackAndAreCalledStable) {
 TEST_F(Deployments, EarlierVersionsAreCalledStableToo) {
   const auto stable = [&](int version) {
     const auto list = world.read("/v1/job/web/versions");
-    for (const auto& one : list.at("Versions").as_array()) {
-      if (one.at("Version") == version) return one.at("Stable").as_bool();
+    for (const auto& told : list.at("Versions").as_array()) {
+      if (told.at("Version") == version) return told.at("Stable").as_bool();
     }
     throw Error(Code::not_found, "no such version");
   };

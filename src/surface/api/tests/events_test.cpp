@@ -178,7 +178,7 @@ TEST_F(EventStream, EndsForAReaderThatFellBehindWithAWord) {
     for (int i = 1; i <= 5000; ++i) decision.changes.push_back(tables::PutNode{make_node(i)});
     return decision;
   };
-  for (int i = 0; i < 4; ++i) world.decide(put_many);
+  for (int i = 0; i < 4; ++i) world.apply(put_many);
   settle();
   EXPECT_EQ(ended, 0) << "it has not noticed: it does not read";
   slow.stuck = false;

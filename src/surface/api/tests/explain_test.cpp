@@ -14,17 +14,17 @@ using model::ClientStatus;
 
 class Explain : public ::testing::Test {
  protected:
-  Explanation explain(const std::string& id, bool nodes = false) {
+  wire::Explanation explain(const std::string& id, bool nodes = false) {
     const auto job = world.tables().find_job("default", id);
     JudgeNodes judge;
     if (nodes) judge = [&, job](const model::TaskGroup& group) { return world.server.judge_nodes(job, group); };
     return explain_job(world.tables(), *job, world.clock.now(), judge);
   }
   /// The reason of that kind in the only group.
-  Reason reason(const std::string& id, const std::string& kind) {
+  wire::Reason reason(const std::string& id, const std::string& kind) {
     for (const auto& group : explain(id).groups) {
-      for (const auto& one : group.reasons) {
-        if (one.kind == kind) return one;
+      for (const auto& given : group.reasons) {
+        if (given.kind == kind) return given;
       }
     }
     ADD_FAILURE() << "no reason of kind " << kind << " for " << id << ": " << json::encode(explain(id));
@@ -84,12 +84,8 @@ TEST_F(Explain, NamesNodesThatSomebodyTookOutOfUse) {
   auto elsewhere = make_node(4);
   elsewhere.node_pool = "other";
   for (const auto& node : {make_node(1), make_node(2), make_node(3), elsewhere}) world.join(node);
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_eligibility(t, uuid(1), model::Eligibility::ineligible, c);
-  });
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_nodes_down(t, {uuid(2)}, "gone", c);
-  });
+  world.apply(server::SetEligibility{uuid(1), model::Eligibility::ineligible});
+  world.apply(server::MarkNodesDown{{uuid(2)}, "gone"});
   model::Job job = make_job("pair", 2);
   job.constraints.push_back({"", "distinct_hosts", "true"});
   world.run(job);
@@ -150,14 +146,12 @@ TEST_F(Explain, TellsOfCanariesAndPausedAndFailedRollouts) {
   start("web");
   EXPECT_EQ(reason("web", "rollout").advice, "underway deployment promote " + id.substr(0, 8));
   EXPECT_HAS(all(reason("web", "rollout").why), "2 allocations still run an older version: on c1");
-  world.decide(
-      [id](const tables::Tables& t, const server::Context& c) { return server::decide_promote(t, id, {}, c); });
+  world.apply(server::PromoteDeployment{id, {}});
   EXPECT_HAS(reason("web", "rollout").what, "1 at a time");
-  world.decide(
-      [id](const tables::Tables& t, const server::Context& c) { return server::decide_pause(t, id, true, c); });
+  world.apply(server::PauseDeployment{id, true});
   EXPECT_HAS(reason("web", "rollout").what, "is paused");
   EXPECT_EQ(reason("web", "rollout").advice, "underway deployment resume " + id.substr(0, 8));
-  world.decide([id](const tables::Tables& t, const server::Context& c) { return server::decide_fail(t, id, c); });
+  world.apply(server::FailDeployment{id});
   EXPECT_HAS(reason("web", "rollout").what, "has failed: nothing more is changed");
 }
 
@@ -196,7 +190,7 @@ TEST_F(Explain, TellsOfADrain) {
   server::DrainNode drain;
   drain.node_id = uuid(1);
   drain.drain.emplace();
-  world.loop.run_until_done(world.server.drain_node(drain));
+  world.loop.run_until_done(world.server.apply(drain));
   EXPECT_EQ(reason("web", "drain").what, "1 allocation to leave a node that is being drained: on c1");
   EXPECT_HAS(all(reason("web", "drain").why), "c1 is being drained: it ");
   EXPECT_EQ(reason("everywhere", "drain").why, std::vector<std::string>{"c1 is being drained: system jobs stop last"});

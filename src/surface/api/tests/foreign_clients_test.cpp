@@ -281,7 +281,7 @@ TEST(ForeignClients, PagesOfEvaluationsGoOnWithinARevision) {
   for (const char* reverse : {"", "&reverse=true"}) {
     std::vector<std::string> whole, paged;
     const auto list = world.read(std::string("/v1/evaluations?") + reverse);
-    for (const auto& one : list.as_array()) whole.push_back(text(one, "ID"));
+    for (const auto& row : list.as_array()) whole.push_back(text(row, "ID"));
     std::string token;
     do {
       const auto page = world.get(fmt::format("/v1/evaluations?per_page=1&next_token={}{}", token, reverse));

@@ -45,19 +45,20 @@ TEST_F(ForeignNode, ReportsNothingOfAllocationsOfOthers) {
 }
 
 TEST_F(ForeignNode, GetsNoIdentityOfTasksOfOthers) {
-  const node::IdentityRequest request{.alloc = allocation(), .task = "t", .identity = ""};
+  const protocol::IdentityRequest request{.alloc = allocation(), .task = "t", .identity = ""};
   EXPECT_EQ(refused("identity.sign", json::to_value(request)), Code::denied);
 }
 
 TEST_F(ForeignNode, IsNoOtherNodeThoughItSaysSo) {
   auto other = make_node(1);
-  EXPECT_EQ(refused("register", json::to_value(node::RegisterRequest{other, "secret", {}}, json::Encoding::compact)),
-            Code::denied);
+  EXPECT_EQ(
+      refused("register", json::to_value(protocol::RegisterRequest{other, "secret", {}}, json::Encoding::compact)),
+      Code::denied);
 }
 
 TEST_F(ForeignNode, GetsNoDiskOfOthers) {
   const auto stream = world.loop.run_until_done(
-      foreign->connection->open("disk.read", json::to_value(node::FileRequest{allocation()})));
+      foreign->connection->open("disk.read", json::to_value(protocol::FileRequest{allocation()})));
   try {
     world.loop.run_until_done(stream->read());
     FAIL() << "it is read";

@@ -91,9 +91,9 @@ TEST_F(Discovery, OfPrometheusAndTraefikFindsEachInstance) {
   const auto services = world.read("/v1/services?namespace=default&region=global&stale=");
   EXPECT_EQ(services.at(0).at("Services").at(0).at("ServiceName"), "front");
   const auto instances = world.read("/v1/service/front?namespace=default&region=global&stale=");
-  for (const auto& one : instances.as_array())
-    EXPECT_THAT(missing(one, {"ID", "ServiceName", "Namespace", "NodeID", "Datacenter", "JobID", "AllocID", "Tags",
-                              "Address", "Port"}),
+  for (const auto& instance : instances.as_array())
+    EXPECT_THAT(missing(instance, {"ID", "ServiceName", "Namespace", "NodeID", "Datacenter", "JobID", "AllocID", "Tags",
+                                   "Address", "Port"}),
                 ::testing::IsEmpty());
 }
 

@@ -292,7 +292,7 @@ TEST_F(LoopTest, NoJobOfManyGroupsHoldsIt) {
   run(job);
   ASSERT_EQ(world.tables().allocations_of_job("default", "wide").size(), 5'000u);
   EXPECT_EQ(send("GET", "/v1/underway/slurm/versions").status, 200);
-  for (auto& one : job.groups) one.tasks[0].env["VERSION"] = "2";
+  for (auto& member : job.groups) member.tasks[0].env["VERSION"] = "2";
   EXPECT_EQ(send("PUT", "/v1/job/wide/plan", World::job_body(job)).status, 200);
   run(job);
 }

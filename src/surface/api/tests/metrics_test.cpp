@@ -9,7 +9,7 @@
 #include "access.hpp"
 #include "golden.hpp"
 #include "harness/places.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -74,7 +74,8 @@ class MetricsTest : public AccessTest {
     measured.allocated = {500, 256, 300};
     measured.unallocated = {3500, 7936, 9700};
     measured.allocations = {2, 1, 4, 5, 6};
-    node::TaskMetrics task{.ns = "default", .job = "web", .group = "g", .alloc = "alloc-1", .task = "t"};
+    measured.loops = {{"leftovers of tasks", 12.5, 1.5, 3}};
+    protocol::TaskMetrics task{.ns = "default", .job = "web", .group = "g", .alloc = "alloc-1", .task = "t"};
     task.running = true;
     task.cpu_percent = 12.5;
     task.cpu_ticks = 250;
@@ -100,9 +101,9 @@ class MetricsTest : public AccessTest {
     const auto [first, last] = points.equal_range(name);
     for (auto it = first; it != last; ++it) {
       const auto& own = it->second.labels;
-      if (std::all_of(labels.begin(), labels.end(), [&](const auto& one) {
-            const auto at = own.find(one.first);
-            return at != own.end() && at->second == one.second;
+      if (std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
+            const auto at = own.find(label.first);
+            return at != own.end() && at->second == label.second;
           }))
         found.push_back(it->second.value);
     }
@@ -111,7 +112,7 @@ class MetricsTest : public AccessTest {
   }
 
   FakeNode* node = nullptr;
-  node::ClientMetrics measured;
+  protocol::ClientMetrics measured;
   std::string text;
 };
 
@@ -221,6 +222,19 @@ TEST_F(MetricsTest, TellWhatTheOwnNodeMeasures) {
   EXPECT_EQ(points.count("nomad_client_allocs_memory_rss"), 1U);
 }
 
+TEST_F(MetricsTest, TellWhichControlLoopsSucceedFailOrAreStuck) {
+  const Points points = scrape("root");
+  const std::map<std::string, std::string> heartbeats{{"loop", "heartbeats"}};
+  EXPECT_LT(value(points, "underway_control_loop_since_success_seconds", heartbeats), 60);
+  EXPECT_EQ(value(points, "underway_control_loop_failures", heartbeats), 0);
+  EXPECT_LT(value(points, "underway_control_loop_looking_seconds", heartbeats), 60);
+  EXPECT_EQ(value(points, "underway_control_loops_troubled"), 0);
+  const std::map<std::string, std::string> of_node{{"loop", "leftovers of tasks"}, {"node_id", node->id()}};
+  EXPECT_EQ(value(points, "underway_control_loop_since_success_seconds", of_node), 12.5);
+  EXPECT_EQ(value(points, "underway_control_loop_failures", of_node), 3);
+  EXPECT_EQ(value(points, "underway_control_loop_looking_seconds", of_node), 1.5);
+}
+
 TEST_F(MetricsTest, AreCountsAloneWithoutAToken) {
   const Points points = scrape("");
   for (const auto& [name, point] : points)
@@ -228,6 +242,7 @@ TEST_F(MetricsTest, AreCountsAloneWithoutAToken) {
   EXPECT_EQ(value(points, "nomad_client_allocations_running"), 2);
   EXPECT_EQ(value(points, "nomad_nomad_job_status_running"), 1);
   EXPECT_EQ(value(points, "underway_allocations_running"), 2);
+  EXPECT_EQ(value(points, "underway_control_loops_troubled"), 0);
   for (const char* hidden : {"nomad_client_uptime", "nomad_client_host", "nomad_client_allocs", "job_summary", "web",
                              "test", "blocked_evals_job"})
     EXPECT_THAT(text, Not(HasSubstr(hidden)));
@@ -260,7 +275,7 @@ TEST_F(MetricsTest, ArePublishedAsNomadDoesWhereTheConfigurationSaysSo) {
 TEST_F(MetricsTest, AreThoseOfAnyNodeByItsId) {
   auto& other = world.link(2);
   other.answers["node.metrics"] = [](const boost::json::value&) {
-    node::ClientMetrics out;
+    protocol::ClientMetrics out;
     out.host.uptime = 99;
     return json::to_value(out);
   };
@@ -310,18 +325,18 @@ TEST_F(MetricsTest, AreJsonAsGoMetricsDisplaysThem) {
                                std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC)")));
   EXPECT_TRUE(all.at("Points").as_array().empty());
   std::set<std::string> gauges;
-  for (const auto& one : all.at("Gauges").as_array()) {
-    gauges.emplace(std::string_view(one.at("Name").as_string()));
-    EXPECT_TRUE(one.at("Value").is_number());
-    EXPECT_TRUE(one.at("Labels").is_object());
+  for (const auto& gauge : all.at("Gauges").as_array()) {
+    gauges.emplace(std::string_view(gauge.at("Name").as_string()));
+    EXPECT_TRUE(gauge.at("Value").is_number());
+    EXPECT_TRUE(gauge.at("Labels").is_object());
   }
   EXPECT_TRUE(gauges.contains("nomad.client.allocs.cpu.total_percent"));
   EXPECT_TRUE(gauges.contains("nomad.nomad.job_summary.running"));
   for (const char* list : {"Counters", "Samples"}) {
     ASSERT_FALSE(all.at(list).as_array().empty());
-    for (const auto& one : all.at(list).as_array())
+    for (const auto& metric : all.at(list).as_array())
       for (const char* field : {"Count", "Rate", "Sum", "Min", "Max", "Mean", "Stddev"})
-        EXPECT_TRUE(one.at(field).is_number()) << list << " " << field;
+        EXPECT_TRUE(metric.at(field).is_number()) << list << " " << field;
   }
 }
 

@@ -61,25 +61,25 @@ TEST_F(NomadBodyTest, AllocationsHaveWhatAGenuineNodeStatusAddsUp) {
   job.groups[0].tasks.push_back(first);
   ASSERT_EQ(world.run(job).status, 200);
   // command/node_status.go dereferences all three of Resources; alloc_status.go those of TaskResources.
-  for (const auto& one : {world.read("/v1/allocation/" + world.allocation_of("web")),
-                          world.read("/v1/node/" + uuid(1) + "/allocations").at(0)}) {
-    EXPECT_EQ(number(one, "/Resources/CPU"), 600);
-    EXPECT_EQ(number(one, "/Resources/MemoryMB"), 266);
-    EXPECT_EQ(number(one, "/Resources/DiskMB"), 300);
-    EXPECT_EQ(number(one, "/TaskResources/t/CPU"), 500);
-    EXPECT_EQ(number(one, "/TaskResources/t/MemoryMB"), 256);
-    EXPECT_EQ(number(one, "/TaskResources/first/CPU"), 100);
-    EXPECT_EQ(number(one, "/SharedResources/DiskMB"), 300);
-    EXPECT_EQ(one.at("AllocatedResources").at("TaskLifecycles").at("first").at("Hook"), "prestart");
-    expect_null(one,
+  for (const auto& body : {world.read("/v1/allocation/" + world.allocation_of("web")),
+                           world.read("/v1/node/" + uuid(1) + "/allocations").at(0)}) {
+    EXPECT_EQ(number(body, "/Resources/CPU"), 600);
+    EXPECT_EQ(number(body, "/Resources/MemoryMB"), 266);
+    EXPECT_EQ(number(body, "/Resources/DiskMB"), 300);
+    EXPECT_EQ(number(body, "/TaskResources/t/CPU"), 500);
+    EXPECT_EQ(number(body, "/TaskResources/t/MemoryMB"), 256);
+    EXPECT_EQ(number(body, "/TaskResources/first/CPU"), 100);
+    EXPECT_EQ(number(body, "/SharedResources/DiskMB"), 300);
+    EXPECT_EQ(body.at("AllocatedResources").at("TaskLifecycles").at("first").at("Hook"), "prestart");
+    expect_null(body,
                 {"/AllocatedResources/TaskLifecycles/t", "/AllocatedResources/Tasks/t/Networks",
                  "/AllocatedResources/Shared/Networks", "/AllocatedResources/Shared/Ports", "/Resources/Networks"});
-    EXPECT_EQ(number(one, "/Metrics/NodesAvailable/dc1"), 1);
-    expect_null(one, {"/Metrics/ClassFiltered", "/Metrics/QuotaExhausted", "/Metrics/ResourcesExhausted"});
-    EXPECT_EQ(at(one, "/NetworkStatus")->kind(), kind::object) << "alloc_status.go looks into it unasked";
-    EXPECT_EQ(at(one, "/Job/TaskGroups")->kind(), kind::array);
-    expect_absent(one, {"/PreemptedAllocations", "/RescheduleTracker", "/FollowupEvalID", "/DesiredDescription",
-                        "/DesiredTransition", "/NextAllocation"});
+    EXPECT_EQ(number(body, "/Metrics/NodesAvailable/dc1"), 1);
+    expect_null(body, {"/Metrics/ClassFiltered", "/Metrics/QuotaExhausted", "/Metrics/ResourcesExhausted"});
+    EXPECT_EQ(at(body, "/NetworkStatus")->kind(), kind::object) << "alloc_status.go looks into it unasked";
+    EXPECT_EQ(at(body, "/Job/TaskGroups")->kind(), kind::array);
+    expect_absent(body, {"/PreemptedAllocations", "/RescheduleTracker", "/FollowupEvalID", "/DesiredDescription",
+                         "/DesiredTransition", "/NextAllocation"});
   }
   const auto listed = world.read("/v1/allocations?resources=true").at(0);
   EXPECT_EQ(listed.at("AllocatedResources").at("TaskLifecycles").at("first").at("Hook"), "prestart");

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 Names names(const boost::json::value& list, const char* key = "Name") {
   Names out;
-  for (const auto& one : list.as_array()) out.emplace_back(one.at(key).as_string());
+  for (const auto& row : list.as_array()) out.emplace_back(row.at(key).as_string());
   return out;
 }
 

@@ -67,7 +67,7 @@ class ShortfallTest : public ::testing::Test {
     return row->node_name;
   }
   model::Job current() { return *world.tables().find_job("default", "slurmd"); }
-  std::optional<Shortfall> shortfall() { return shortfall_of(world.tables(), current(), world.clock.now()); }
+  std::optional<wire::Shortfall> shortfall() { return shortfall_of(world.tables(), current(), world.clock.now()); }
   World world;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/nomad/stubs.hpp"
 #include "api/testing/world.hpp"
 #include "server/storage/collect_decisions.hpp"
 
@@ -12,12 +13,12 @@ using model::ClientStatus;
 
 class StatusTest : public ::testing::Test {
  protected:
-  Status status(const std::string& cluster = {}) {
+  wire::Status status(const std::string& cluster = {}) {
     return status_of(world.tables(), cluster, [this](const std::string&) { return linked; });
   }
-  ServiceStatus service(const std::string& id) {
-    for (const auto& one : status().services) {
-      if (one.id == id) return one;
+  wire::ServiceStatus service(const std::string& id) {
+    for (const auto& candidate : status().services) {
+      if (candidate.id == id) return candidate;
     }
     throw Error(Code::internal, "no service " + id);
   }
@@ -100,7 +101,7 @@ TEST_F(StatusTest, SettlesThoughTheSchedulerIsToLookAgainLater) {
   world.join(make_node(1));
   run_and_start("web");
   const auto look_at = [&](std::int64_t when) {
-    world.decide([when](const tables::Tables& t, const server::Context& c) {
+    world.apply([when](const tables::Tables& t, const server::Context& c) {
       auto evaluation =
           server::new_evaluation(*t.find_job("default", "web"), model::EvalTrigger::max_disconnect_timeout, c);
       evaluation.wait_until = when;
@@ -119,7 +120,7 @@ TEST_F(StatusTest, SaysWhyAGroupCannotBePlacedHoweverLongItWaits) {
   large.groups[0].tasks[0].resources.cpu = 1'000'000;
   world.run(large);
   world.clock.advance(std::chrono::hours(5));
-  world.decide([](const tables::Tables& t, const server::Context& c) { return server::decide_collect(t, {}, c); });
+  world.apply(server::Collect{{}});
   const auto now = status();
   EXPECT_FALSE(now.settled);
   EXPECT_EQ(service("large").wanted, 2);
@@ -177,9 +178,7 @@ TEST_F(StatusTest, PointsAtNodesThatAreSilentAndTasksThatRestart) {
   world.update(uuid(1), restarting);
   ASSERT_EQ(status().attention.size(), 1u);
   EXPECT_EQ(status().attention[0].what, "task 't' of 'web' on c1 was restarted 3 times");
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_nodes_down(t, {uuid(1)}, "gone", c);
-  });
+  world.apply(server::MarkNodesDown{{uuid(1)}, "gone"});
   const auto now = status();
   const bool told = std::any_of(now.attention.begin(), now.attention.end(),
                                 [](const auto& a) { return a.what == "node 'c1' is disconnected" && a.why == "gone"; });
@@ -227,7 +226,7 @@ TEST_F(StatusTest, ARolloutThatGoesOnIsNotSettledAndOneThatFailedNeedsYou) {
 
 TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {
   world.join(make_node(1));
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     model::Host host;
     host.name = "c1";
@@ -249,7 +248,7 @@ TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
   host.cluster = "hpc";
   host.status = model::HostStatus::running;
   const auto put = [&] {
-    world.decide([&](const tables::Tables&, const server::Context&) {
+    world.apply([&](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       decision.changes.push_back(tables::PutHost{host});
       return decision;
@@ -267,7 +266,7 @@ TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
 }
 
 TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     for (const char* name : {"one", "two"}) {
       model::Cluster cluster;
@@ -299,7 +298,7 @@ TEST_F(StatusTest, IsNotSettledBeforeHostsAreBegunAsDeclared) {
   cluster.pools.resize(1);
   cluster.pools[0].name = cluster.pools[0].hostname = "mgmt";
   const auto put = [&](server::Change change) {
-    world.decide([&](const tables::Tables&, const server::Context&) {
+    world.apply([&](const tables::Tables&, const server::Context&) {
       server::Decision<server::Nothing> decision;
       decision.changes.push_back(change);
       return decision;

@@ -19,7 +19,7 @@ class TaskApiTest : public AccessTest {
     http::ServerOptions options;
     options.connection_limit = connections;
     served.emplace(world.loop.executor(), world.router, world.api, std::move(options));
-    world.server.add_extension(std::string(node::kTaskApiStream), served->extension());
+    world.server.add_extension(std::string(protocol::kTaskApiStream), served->extension());
     world.peer = {.address = "unix", .uid = 0};
     node = &world.link(1);
     EXPECT_EQ(world.run(make_job("web")).status, 200);

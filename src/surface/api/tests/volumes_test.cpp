@@ -2,7 +2,7 @@
 
 #include "api/testing/world.hpp"
 #include "api/tests/access.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "protocol/volume_messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -22,7 +22,7 @@ std::string specification(const std::string& name = "data", const std::string& m
 testing::FakeNode& link(World& world) {
   auto& node = world.link(1);
   node.answers["volume.create"] = [](const boost::json::value&) {
-    return json::to_value(node::VolumeMade{"/srv/made", 7});
+    return json::to_value(protocol::VolumeMade{"/srv/made", 7});
   };
   return node;
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/file/sync_body.hpp"
-#include "provision/sync_server.hpp"
+#include "files/masters/service.hpp"
+#include "wire/file/file.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -232,9 +232,7 @@ TEST(Nodes, AreMadeIneligibleAndForgotten) {
   const auto path = "/v1/node/" + uuid(1);
   EXPECT_EQ(world.put(path + "/eligibility", R"({"Eligibility":"ineligible"})").status, 200);
   EXPECT_EQ(world.read(path).at("SchedulingEligibility").as_string(), "ineligible");
-  world.decide([](const tables::Tables& t, const server::Context& c) {
-    return server::decide_nodes_down(t, {uuid(1)}, "gone", c);
-  });
+  world.apply(server::MarkNodesDown{{uuid(1)}, "gone"});
   EXPECT_EQ(world.put(path + "/purge", "").status, 200);
   EXPECT_EQ(world.get(path).status, 404);
 }
@@ -338,15 +336,15 @@ TEST(Clusters, ArePlannedAsTheyWouldBeApplied) {
 TEST(Clusters, AndTheirFilesAreOneCommit) {
   World world;
   async::Pool pool{1};
-  provision::FileService files(world.server, world.loop.executor(), pool, world.ids);
+  files::FileService files(world.server, world.loop.executor(), pool, world.ids);
   world.api.files = &files;
-  const auto with = [](const SyncFileBody& file) {
+  const auto with = [](const wire::FileBody& file) {
     auto body = json::parse(cluster_body({make_job("munge")}));
     body.as_object()["Files"] = boost::json::array{json::to_value(file)};
     return boost::json::serialize(body);
   };
   const std::string path = "/v1/underway/cluster/hpc";
-  SyncFileBody motd;
+  wire::FileBody motd;
   motd.file.name = "/etc/motd";
   motd.sent = model::SentBytes{std::string(64, 'a'), 5'000'000, {"never-sent"}};
   const auto refused = world.put(path, with(motd));
@@ -358,7 +356,7 @@ TEST(Clusters, AndTheirFilesAreOneCommit) {
   const auto plan = json::parse(world.put(path + "/plan", with(motd)).body);
   EXPECT_EQ(strings(plan.at("Files")), (std::vector<std::string>{"file /etc/motd: added"}));
   ASSERT_EQ(world.put(path, with(motd)).status, 200);
-  const auto kept = tables::find_record<model::SyncFile>(world.tables(), model::file_key("hpc", "/etc/motd"));
+  const auto kept = tables::find_record<model::FileDeclaration>(world.tables(), model::file_key("hpc", "/etc/motd"));
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->create_index, world.tables().find_cluster("hpc")->modify_index);
 }
@@ -389,7 +387,7 @@ TEST(Clusters, RefuseStanzasOfTheirJobs) {
 
 TEST(Clusters, SayThatAHostHasNotJoinedYet) {
   World world;
-  world.decide([](const tables::Tables&, const server::Context&) {
+  world.apply([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;
     model::Host host;
     host.name = "c1";

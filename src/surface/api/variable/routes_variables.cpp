@@ -1,6 +1,6 @@
 // Variables: list, read, write with check-and-set, locks.
 #include "api/routes.hpp"
-#include "api/variable/variable_body.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::api {
 namespace {
@@ -26,7 +26,7 @@ awaitable<Response> list_variables(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& row : tables.rows<Variable>(ns == "*" ? "" : ns + "/" + prefix)) {
       if (row->path.starts_with(prefix) && request.rights().variable(row->path, row->ns, Access::list))
-        items.push_back({model::variable_key(row->ns, row->path), [row] { return encode_metadata(*row); }});
+        items.push_back({model::variable_key(row->ns, row->path), [row] { return wire::encode_metadata(*row); }});
     }
     return items;
   });
@@ -38,12 +38,12 @@ awaitable<Response> read_variable(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     const auto row = tables.find<Variable>(key);
     if (!row) throw Error(Code::not_found, "variable not found");
-    return encode_variable(api.server.variables().open(*row));
+    return wire::encode_variable(api.server.variables().open(*row));
   });
 }
 
 /// Path and namespace of the request; the body may repeat them.
-VariableClaim claim_of(const Request& request, const VariableBody& body) {
+VariableClaim claim_of(const Request& request, const wire::VariableBody& body) {
   VariableClaim claim;
   claim.path = path_of(request);
   claim.ns = body.ns.empty() || request.query.has("namespace") ? namespace_of(request) : body.ns;
@@ -59,16 +59,16 @@ VariableClaim claim_of(const Request& request, const VariableBody& body) {
 Response answer_write(const Request& request, VariableAnswer answer, bool with_lock_id) {
   const auto& row = answer.variable.row;
   if (!request.rights().variable(row.path, row.ns, Access::read)) answer.variable.items.clear();
-  Response response =
-      written(encode_variable(answer.variable, with_lock_id && !answer.conflict), answer.variable.row.modify_index);
+  Response response = written(wire::encode_variable(answer.variable, with_lock_id && !answer.conflict),
+                              answer.variable.row.modify_index);
   if (answer.conflict) response.status = 409;
   return response;
 }
 
 awaitable<Response> write_variable(Api& api, Request request) {
-  const VariableBody body = parse_variable(parse_body(request));
+  const wire::VariableBody body = wire::parse_variable(parse_body(request));
   const VariableClaim claim = claim_of(request, body);
-  // The gate looked at the namespace of the query, and the body may name another.
+  // The authorizer looked at the namespace of the query, and the body may name another.
   request.require(right::variable(Access::write), claim.ns, claim.path);
   Scope subject{Topic::variables, model::variable_key(claim.ns, claim.path)};
   co_await request.about(std::move(subject));

@@ -38,7 +38,7 @@ std::vector<std::string> losses_of_policy(const model::AclPolicy& policy, const 
   }
   for (const auto& role : roles) {
     if (std::any_of(role.policies.begin(), role.policies.end(),
-                    [&](const auto& one) { return one.name == policy.name; }))
+                    [&](const auto& link) { return link.name == policy.name; }))
       granting.push_back(role.name);
   }
   add(lines, "token", having);
@@ -53,7 +53,7 @@ std::vector<std::string> losses_of_policy(const model::AclPolicy& policy, const 
 std::vector<std::string> losses_of_role(const model::AclRole& role, const std::vector<model::AclToken>& tokens) {
   std::vector<std::string> lines = {fmt::format("role '{}' with its list of policies", role.name)}, having;
   for (const auto& token : tokens) {
-    if (std::any_of(token.roles.begin(), token.roles.end(), [&](const auto& one) { return one.id == role.id; }))
+    if (std::any_of(token.roles.begin(), token.roles.end(), [&](const auto& link) { return link.id == role.id; }))
       having.push_back(name_of(token));
   }
   add(lines, "token", having);

@@ -9,8 +9,8 @@
 #include "base/json_member.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "cli/list_flags.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "http/server.hpp"
 
@@ -32,10 +32,10 @@ struct Method {
 Method choose(sdk::Client& client, const Arguments& arguments) {
   const std::string name = arguments.get("method"), type = upper(arguments.get("type"));
   const auto methods = ask(client, "GET", "/v1/acl/auth-methods");
-  for (const auto& one : methods.as_array()) {
-    const bool meant = name.empty() ? one.at("Default").as_bool() : json::text_at(one, "Name") == name;
-    if (meant && (type.empty() || json::text_at(one, "Type") == type))
-      return {json::text_at(one, "Name"), json::text_at(one, "Type")};
+  for (const auto& method : methods.as_array()) {
+    const bool meant = name.empty() ? method.at("Default").as_bool() : json::text_at(method, "Name") == name;
+    if (meant && (type.empty() || json::text_at(method, "Type") == type))
+      return {json::text_at(method, "Name"), json::text_at(method, "Type")};
   }
   if (!name.empty())
     throw Error(Code::not_found,
@@ -124,7 +124,7 @@ std::string roles_text(const boost::json::value& token) {
   const auto* roles = token.at("Roles").if_array();  // null when there are none
   if (roles == nullptr || roles->empty()) return "<none>\n";
   Table table({"ID", "Name"});
-  for (const auto& one : *roles) table.add({json::text_at(one, "ID"), json::text_at(one, "Name")});
+  for (const auto& role : *roles) table.add({json::text_at(role, "ID"), json::text_at(role, "Name")});
   return table.text(0);
 }
 

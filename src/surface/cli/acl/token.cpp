@@ -5,8 +5,9 @@
 #include "base/text.hpp"
 #include "cli/acl/access_losses.hpp"
 #include "cli/commands.hpp"
-#include "cli/list_flags.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -133,7 +134,7 @@ int list_acl_tokens(const Arguments& arguments) {
   const auto tokens = make_client(arguments).acl_tokens();
   if (print_formatted(arguments, without_hash(json::to_value(tokens)))) return kDone;
   Table table({"Name", "Type", "Global", "Accessor ID", "Expired"});
-  const TimePoint now = SystemClock().now();
+  const TimePoint now = current_time();
   for (const auto& token : tokens) {
     table.add({token.name, std::string(describe::spell(token.type)), token.global ? "true" : "false", token.accessor_id,
                token.is_expired(now) ? "true" : "false"});
@@ -164,7 +165,7 @@ int remove_acl_token(const Arguments& arguments) {
   const auto word = token.name.empty() ? accessor : token.name;
   if (const auto agreed = ask_before({.deed = fmt::format("this revokes token '{}'", word),
                                       .word = word,
-                                      .lost = losses_of_token(token, SystemClock().now())},
+                                      .lost = losses_of_token(token, current_time())},
                                      arguments);
       agreed != kDone)
     return agreed;

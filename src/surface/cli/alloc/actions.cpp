@@ -2,9 +2,9 @@
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
+#include "cli/alloc/exec_terminal.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/alloc/exec_terminal.hpp"
 #include "cli/job/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 
@@ -33,7 +33,7 @@ std::string allocation_of(sdk::Client& client, const Arguments& arguments) {
   if (!arguments.has("job")) return resolve_allocation(client, given);
   const std::string job = resolve_job(client, given);
   const auto rows = client.job_allocations(job);
-  const auto rank = [](const api::AllocationStub& row) {
+  const auto rank = [](const wire::AllocationStub& row) {
     return std::make_pair(row.client_status == model::ClientStatus::running, row.create_index);
   };
   const auto newest =

@@ -50,14 +50,14 @@ std::optional<char> escape_of(const Arguments& arguments) {
 std::optional<std::string> EscapeFilter::pass(std::string_view typed) {
   std::string out;
   for (const char c : typed) {
-    if (at_ == At::escaped && c == '.') return std::nullopt;
-    if (at_ == At::beginning && c == escape_) {
-      at_ = At::escaped;
+    if (at_ == Indexed::escaped && c == '.') return std::nullopt;
+    if (at_ == Indexed::beginning && c == escape_) {
+      at_ = Indexed::escaped;
       continue;
     }
-    if (at_ == At::escaped && c != escape_) out += escape_;
+    if (at_ == Indexed::escaped && c != escape_) out += escape_;
     out += c;
-    at_ = c == '\n' || c == '\r' ? At::beginning : At::within;
+    at_ = c == '\n' || c == '\r' ? Indexed::beginning : Indexed::within;
   }
   return out;
 }

@@ -26,9 +26,9 @@ class EscapeFilter {
   std::optional<std::string> pass(std::string_view typed);
 
  private:
-  enum class At { beginning, escaped, within };
+  enum class Indexed { beginning, escaped, within };
   char escape_;
-  At at_ = At::beginning;
+  Indexed at_ = Indexed::beginning;
 };
 
 /// A session on our own descriptors. `tty`: a terminal on the other side too; by default when ours is one.

@@ -24,7 +24,7 @@ bool has_failed(const model::TaskState& state) {
 
 }  // namespace
 
-std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Look look) {
+std::optional<std::string> trouble_of(const wire::AllocationStub& allocation, Look look) {
   if (look == Look::now && allocation.desired_status != model::DesiredStatus::run &&
       allocation.client_status != model::ClientStatus::failed)
     return std::nullopt;
@@ -53,8 +53,8 @@ std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Loo
   return std::nullopt;
 }
 
-bool is_hopeless(const std::vector<api::AllocationStub>& allocations) {
-  return std::any_of(allocations.begin(), allocations.end(), [](const api::AllocationStub& allocation) {
+bool is_hopeless(const std::vector<wire::AllocationStub>& allocations) {
+  return std::any_of(allocations.begin(), allocations.end(), [](const wire::AllocationStub& allocation) {
     if (allocation.desired_status != model::DesiredStatus::run ||
         allocation.client_status != model::ClientStatus::failed || !allocation.task_states)
       return false;
@@ -84,7 +84,7 @@ std::string FailingTasks::last_line_of(const std::string& allocation, const std:
   return entry->second;
 }
 
-std::vector<std::string> FailingTasks::lines(const std::vector<api::AllocationStub>& allocations, Look look) {
+std::vector<std::string> FailingTasks::lines(const std::vector<wire::AllocationStub>& allocations, Look look) {
   std::vector<std::string> out;
   std::size_t troubled = 0;
   for (const auto& allocation : allocations) {

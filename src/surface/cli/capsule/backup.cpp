@@ -2,7 +2,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/capsule/shelf.hpp"
+#include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
@@ -14,9 +14,9 @@ constexpr std::int64_t kCheckedPart = 5;  // percent
 
 int back_up(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
-  const api::MakeBackup request{.where = where_of(arguments),
-                                .keep = retention_of(arguments),
-                                .check_percent = arguments.has("check") ? kCheckedPart : 0};
+  const wire::MakeBackup request{.where = where_of(arguments),
+                                 .keep = retention_of(arguments),
+                                 .check_percent = arguments.has("check") ? kCheckedPart : 0};
   const auto made =
       arguments.has("local")
           ? LocalSaver(arguments)->backup(
@@ -53,7 +53,7 @@ int list_capsule_backups(const Arguments& arguments) {
   return kDone;
 }
 
-void tell(const saving::Drilled& told, bool backup) {
+void tell(const model::Drilled& told, bool backup) {
   print(fmt::format("{} {} of {}\n", backup ? "backup" : "snapshot", backup ? told.of.substr(0, 8) : told.of,
                     format_time(from_unix_nanos(told.at))));
   print(fmt::format("restored in {}, tried in {}\n", human_duration(told.drill.restored),
@@ -69,7 +69,7 @@ void tell(const saving::Drilled& told, bool backup) {
 int drill(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
   const auto at = arguments.find("at");
-  api::MakeDrill request;
+  wire::MakeDrill request;
   request.where = where_of(arguments);
   request.backup = arguments.has("backup") || !request.where.repository.empty();
   request.snapshot = arguments.get("snapshot");

@@ -8,6 +8,7 @@
 #include "cli/capsule/keys_local.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "hcl/parse/parser.hpp"
 #include "imagebuild/build.hpp"
@@ -60,7 +61,7 @@ int build(const Arguments& arguments) {
   options.work = arguments.get("work", "/var/tmp");
   options.key = key ? &*key : nullptr;
   options.trusted = trusted_keys(arguments);
-  options.now = SystemClock().now();
+  options.now = current_time();
   options.source_date_epoch = source_date_epoch();
   if (const auto limit = arguments.find("unpack-limit")) {
     const auto bytes = imagebuild::parse_size(*limit);

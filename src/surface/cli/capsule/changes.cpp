@@ -1,10 +1,10 @@
 // What a capsule has changed since its image, and its services: its node is asked.
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "capsule/extension.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "run/extension.hpp"
 
 namespace underway::cli {
 namespace {
@@ -26,7 +26,7 @@ int changes(const Arguments& arguments) {
     print_json(answer);
     return kDone;
   }
-  const auto found = json::decode<capsule::Changes>(answer, "answer");
+  const auto found = json::decode<run::Changes>(answer, "answer");
   say(fmt::format("capsule {}, image {}: {} changed", found.run.name, found.run.image, found.files.size()));
   Table table({"Change", "Type", "Size", "Mode", "Owner", "Modified", "Path"});
   for (const auto& file : found.files) {
@@ -46,7 +46,7 @@ int services(const Arguments& arguments) {
     print_json(answer);
     return kDone;
   }
-  const auto found = json::decode<capsule::Services>(answer, "answer");
+  const auto found = json::decode<run::Services>(answer, "answer");
   std::vector<std::pair<std::string, std::string>> rows = {
       {"Capsule", found.run.name},
       {"Image", found.run.image},

@@ -1,9 +1,9 @@
-#include "api/capsule/capsule_body.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::cli {
 namespace {
@@ -37,7 +37,7 @@ Duration duration_of(const Arguments& arguments, const char* flag) {
 int standby(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   auto client = make_client(arguments);
-  api::CapsuleStandby request;
+  wire::CapsuleStandby request;
   const auto node = arguments.find("node");
   if (!node && !arguments.has("none")) throw Error(Code::invalid, "no node is named").advise("-node NODE, or -none");
   if (node) request.node = resolve_node(client, *node);

@@ -59,7 +59,7 @@ void trust_keys(sdk::Client& client, const std::vector<CapsuleFile>& files) {
 
 }  // namespace
 
-std::vector<CapsuleFile> name_images_by_digest(api::ClusterBody& body, const std::string& directory,
+std::vector<CapsuleFile> name_images_by_digest(wire::ClusterBody& body, const std::string& directory,
                                                const std::string& state) {
   std::map<std::string, std::string> digests;
   for (auto& job : body.jobs) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "api/cluster/cluster_body.hpp"
 #include "sdk/client.hpp"
+#include "wire/cluster/cluster.hpp"
 
 namespace underway::cli {
 
@@ -23,7 +23,7 @@ struct CapsuleFile {
 /// Puts the digest in the place of each file that a capsule of `body` names, and returns these files, each once. Names
 /// without a '/' that are no file, digests and absolute paths stay as they are. `state`: the state directory. Errors:
 /// not_found, with what is to be built; invalid when a file is no image.
-std::vector<CapsuleFile> name_images_by_digest(api::ClusterBody& body, const std::string& directory,
+std::vector<CapsuleFile> name_images_by_digest(wire::ClusterBody& body, const std::string& directory,
                                                const std::string& state);
 
 /// Has the cluster trust the keys that lie beside the images (*.pub), and sends what the server's store lacks.

@@ -10,7 +10,7 @@ model::Capsule follow_capsule(sdk::Client& client, const std::string& name,
                               const std::function<bool(const model::Capsule&)>& goes_on) {
   constexpr auto kPatience = std::chrono::minutes(2);
   constexpr auto kPause = std::chrono::milliseconds(500);
-  sdk::At<model::Capsule> at;
+  sdk::Indexed<model::Capsule> at;
   for (auto heard = std::chrono::steady_clock::now();;) {
     try {
       at = client.capsule(name, {at.index, std::chrono::seconds(5)});

@@ -3,9 +3,10 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/keys_local.hpp"
+#include "cli/cluster/slurm_versions.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/cluster/slurm_versions.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "image/compare.hpp"
@@ -20,7 +21,7 @@ int verify(const Arguments& arguments) {
   boost::json::array all;
   Table table({"Image", "Digest", "Size", "Signed by"});
   for (const auto& path : arguments.positional()) {
-    const auto image = image::open_verified(path, keys, SystemClock().now());
+    const auto image = image::open_verified(path, keys, current_time());
     all.push_back({{"Path", path},
                    {"Name", image.manifest().name},
                    {"Version", image.manifest().version},

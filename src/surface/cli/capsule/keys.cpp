@@ -6,6 +6,7 @@
 #include "cli/capsule/keys_local.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
 
@@ -43,7 +44,7 @@ int generate(const Arguments& arguments) {
   const std::string path = arguments.get("o", name + ".key");
   TimePoint expires = TimePoint::max();
   const auto days = arguments.number("days").value_or(730);
-  if (days != 0) expires = SystemClock().now() + std::chrono::hours(24) * days;
+  if (days != 0) expires = current_time() + std::chrono::hours(24) * days;
   const std::string public_path = std::filesystem::path(path).replace_extension(".pub").string();
   if (os::exists(path) || os::exists(public_path))
     throw Error(Code::conflict, fmt::format("'{}' or '{}' is there already", path, public_path))

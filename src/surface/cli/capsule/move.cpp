@@ -1,13 +1,13 @@
-#include "api/capsule/capsule_body.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "cli/capsule/follow_capsule.hpp"
 #include "cli/capsule/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/capsule/follow_capsule.hpp"
 #include "cli/impact/impact_text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::cli {
 namespace {
@@ -55,7 +55,7 @@ int run_capsule_move(const Arguments& arguments) {
   const auto to = arguments.find("to");
   if (!to)
     throw Error(Code::invalid, "no target is named").advise(fmt::format("underway capsule move {} -to NODE", name));
-  api::MoveCapsule request;
+  wire::MoveCapsule request;
   request.node = resolve_node(client, *to);
   request.without_overlay = arguments.has("without-overlay");
   request.dry_run = arguments.has("dry-run");

@@ -2,11 +2,11 @@
 /// @file
 /// How what capsules keep is protected, told before anything is changed.
 
-#include "saving/protection.hpp"
+#include "model/capsule/protection.hpp"
 
 namespace underway::cli {
 
 /// A few lines for each; empty: there is none.
-std::string protection_text(const std::vector<saving::Protection>& protections);
+std::string protection_text(const std::vector<model::Protection>& protections);
 
 }  // namespace underway::cli

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 
@@ -35,8 +36,7 @@ int pull(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& reference = arguments.positional().front();
   Progress progress;
-  const auto image =
-      client.pull_image(reference, arguments.get("o"), SystemClock().now(), progress_of(progress, reference));
+  const auto image = client.pull_image(reference, arguments.get("o"), current_time(), progress_of(progress, reference));
   progress.finish();
   say(fmt::format("pulled {}:{}, {}", image.name, image.version, size_text(image.size)));
   if (arguments.has("json"))

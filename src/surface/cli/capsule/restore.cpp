@@ -1,16 +1,16 @@
 // Going back: to a snapshot, to a backup, to the last state of another image.
 #include "base/error.hpp"
-#include "cli/capsule/shelf.hpp"
+#include "cli/capsule/follow_capsule.hpp"
+#include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/capsule/follow_capsule.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
-void tell_way_back(const overlay::Snapshot& before) {
+void tell_way_back(const model::Snapshot& before) {
   say(fmt::format("what it was before is the snapshot {}", before.id));
 }
 
@@ -75,7 +75,7 @@ int restore_capsule(const Arguments& arguments) {
 int roll_back_by_server(const Arguments& arguments) {
   const auto& name = arguments.positional().front();
   auto client = make_client(arguments);
-  api::UpgradeCapsule request;
+  wire::UpgradeCapsule request;
   request.revert = true;
   const auto end = watch_restore(client, name, client.upgrade_capsule(name, request));
   if (end.error.empty()) {
@@ -92,8 +92,8 @@ int roll_back_by_server(const Arguments& arguments) {
 int roll_back(const Arguments& arguments) {
   if (!arguments.has("local")) return roll_back_by_server(arguments);
   const LocalSaver saver(arguments);
-  auto shelf = saver->shelf(capsule_of(arguments));
-  const auto done = shelf.roll_back();
+  auto snapshot_store = saver->snapshot_store(capsule_of(arguments));
+  const auto done = snapshot_store.roll_back();
   print(fmt::format("restored the snapshot {}, of image {}\n", done.target.id, done.target.image));
   tell_way_back(done.before);
   say("revert the job to that image before you start it: `underway job revert`");

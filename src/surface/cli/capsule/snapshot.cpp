@@ -1,6 +1,6 @@
 // Snapshots of a capsule's overlay.
 #include "base/json.hpp"
-#include "cli/capsule/shelf.hpp"
+#include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 int take(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
-  const api::TakeSnapshot request{.reason = arguments.get("reason", "by hand"), .keep = retention_of(arguments)};
+  const wire::TakeSnapshot request{.reason = arguments.get("reason", "by hand"), .keep = retention_of(arguments)};
   const auto snapshot =
       arguments.has("local")
           ? LocalSaver(arguments)->snapshot({.capsule = name, .reason = request.reason, .keep = request.keep})

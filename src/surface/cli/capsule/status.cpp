@@ -2,6 +2,7 @@
 #include "cli/capsule/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -40,7 +41,7 @@ int show_capsule_status(const Arguments& arguments) {
     return kDone;
   }
   print(capsule_text(capsule));
-  print(saving_text(client.capsule_saving(capsule.name), SystemClock().now()));
+  print(saving_text(client.capsule_saving(capsule.name), current_time()));
   return kDone;
 }
 

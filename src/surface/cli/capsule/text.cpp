@@ -4,62 +4,18 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "ownership/phases.hpp"
 
 namespace underway::cli {
 
 using model::CapsuleMove;
-using model::MoveKind;
 using model::MovePhase;
 
-namespace {
-
-constexpr MovePhase kPlanned[] = {MovePhase::stage,    MovePhase::copy,  MovePhase::before_stop, MovePhase::stop,
-                                  MovePhase::transfer, MovePhase::start, MovePhase::check,       MovePhase::done};
-constexpr MovePhase kFailover[] = {MovePhase::fence, MovePhase::transfer, MovePhase::start, MovePhase::check,
-                                   MovePhase::done};
-
-std::string in_words(const CapsuleMove& move) {
-  switch (move.phase) {
-    case MovePhase::stage:
-      return fmt::format("{} gets ready", move.target_name);
-    case MovePhase::copy:
-      return fmt::format("round {} of the overlay is copied while it runs", move.rounds.size() + 1);
-    case MovePhase::before_stop:
-      return "its step before_stop runs";
-    case MovePhase::stop:
-      return fmt::format("it stops on {}", move.source_name);
-    case MovePhase::transfer:
-      return move.kind == MoveKind::failover ? "the copy becomes its overlay" : "the last difference is copied";
-    case MovePhase::fence:
-      return fmt::format("{} is not heard of, and its host has to be off first", move.source_name);
-    case MovePhase::start:
-      return fmt::format("it starts on {}", move.target_name);
-    case MovePhase::check:
-      return "its check has to pass";
-    case MovePhase::roll_back:
-      return fmt::format("it goes back to {}: it stops on {}", move.source_name, move.target_name);
-    case MovePhase::restore:
-      return fmt::format("it goes back: it starts on {}", move.source_name);
-    case MovePhase::done:
-      return move.error.empty() ? fmt::format("it runs on {}", move.target_name) : "it was given up";
-  }
-  return {};
-}
-
-std::string progress_bar(const CapsuleMove& move) {
-  const auto of = [&](const auto& phases) {
-    const auto it = std::find(std::begin(phases), std::end(phases), move.phase);
-    return it == std::end(phases) ? std::string() : bar(it - std::begin(phases), std::size(phases) - 1, 14);
-  };
-  return move.kind == MoveKind::planned ? of(kPlanned) : of(kFailover);
-}
-
-}  // namespace
-
 std::vector<std::string> move_lines(const CapsuleMove& move, const std::string& waits_for) {
-  const std::string progress = progress_bar(move);
+  const std::string progress = phase_bar(ownership::path_of(move), move.phase);
   std::vector<std::string> lines = {fmt::format("{} -> {}  {}{}{}", move.source_name, move.target_name, progress,
-                                                progress.empty() ? "" : "  ", in_words(move))};
+                                                progress.empty() ? "" : "  ",
+                                                ownership::row_of(move.phase).shown(move))};
   for (std::size_t i = 0; i < move.rounds.size(); ++i) {
     const auto& round = move.rounds[i];
     lines.push_back(fmt::format("  round {}: {} in {} files, {}", i + 1,
@@ -110,9 +66,9 @@ std::string capsule_text(const model::Capsule& capsule) {
   std::string out = key_values(rows);
   if (!capsule.replicas.empty()) {
     Table table({"Node", "Copy", "Epoch", ""});
-    for (const auto& one : capsule.replicas)
-      table.add({one.node_name, ago(one.at), std::to_string(one.epoch),
-                 capsule.successor && one.node == capsule.successor->node ? "standby" : ""});
+    for (const auto& replica : capsule.replicas)
+      table.add({replica.node_name, ago(replica.at), std::to_string(replica.epoch),
+                 capsule.successor && replica.node == capsule.successor->node ? "standby" : ""});
     out += "\nReplicas\n" + table.text(0);
   }
   const auto add = [&](const char* title, const CapsuleMove& move, const std::string& waits) {

@@ -2,6 +2,9 @@
 /// @file
 /// How a capsule's record, its moves and its upgrades are told to people.
 
+#include <algorithm>
+
+#include "cli/terminal.hpp"
 #include "model/capsule/capsule.hpp"
 #include "model/capsule/saving.hpp"
 
@@ -20,6 +23,12 @@ std::string saving_text(const model::CapsuleSaving& saved, TimePoint now);
 std::vector<std::string> move_lines(const model::CapsuleMove& move, const std::string& waits_for);
 /// The same of an upgrade.
 std::vector<std::string> upgrade_lines(const model::CapsuleUpgrade& upgrade, const std::string& waits_for);
+/// How far it is on its path: "[####..........]"; empty when it has left that, as it goes back.
+template <class Phase>
+std::string phase_bar(const std::vector<Phase>& path, Phase phase) {
+  const auto it = std::find(path.begin(), path.end(), phase);
+  return it == path.end() ? std::string() : bar(it - path.begin(), std::ssize(path) - 1, 14);
+}
 /// What was tried on a clone, and how it went.
 std::string verdict_table(const model::Rehearsal& rehearsal);
 

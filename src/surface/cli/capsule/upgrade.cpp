@@ -1,17 +1,17 @@
 #include <filesystem>
 
-#include "api/capsule/capsule_body.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "cli/capsule/files.hpp"
+#include "cli/capsule/follow_capsule.hpp"
 #include "cli/capsule/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/capsule/follow_capsule.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 #include "image/image_file.hpp"
 #include "os/file.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::cli {
 namespace {
@@ -80,7 +80,7 @@ int follow_upgrade(sdk::Client& client, const std::string& name, const std::stri
   return kDone;
 }
 
-int begin(sdk::Client& client, const Arguments& arguments, const std::string& name, api::UpgradeCapsule request) {
+int begin(sdk::Client& client, const Arguments& arguments, const std::string& name, wire::UpgradeCapsule request) {
   const auto upgrade_id = client.upgrade_capsule(name, std::move(request));
   if (arguments.has("detach")) {
     print(fmt::format("The upgrade of capsule \"{}\" has begun\n", name));
@@ -103,7 +103,7 @@ int revert(sdk::Client& client, const Arguments& arguments, const std::string& n
     throw Error(Code::conflict, "nothing was changed").advise("-yes answers the question");
   say(fmt::format("==> Taking capsule \"{}\" back to {}; {} is lost to it, and kept as a snapshot", name, way.image,
                   written));
-  api::UpgradeCapsule request;
+  wire::UpgradeCapsule request;
   request.revert = true;
   request.loses = arguments.has("lose");
   request.any_slurm_version = arguments.has("any-slurm-version");
@@ -123,7 +123,7 @@ int run_capsule_upgrade(const Arguments& arguments) {
   if (!given)
     throw Error(Code::invalid, "no image is named")
         .advise(fmt::format("underway capsule upgrade {} -image NAME:VERSION", name));
-  api::UpgradeCapsule request{.image = {}, .scripts = scripts_of(arguments)};
+  wire::UpgradeCapsule request{.image = {}, .scripts = scripts_of(arguments)};
   request.any_slurm_version = arguments.has("any-slurm-version");
   request.rehearse_only = arguments.has("rehearse-only");
   request.image = image_of(client, *given);

@@ -10,7 +10,7 @@ namespace underway::cli {
 namespace {
 
 struct Free {
-  void operator()(struct archive* one) const { ::archive_free(one); }
+  void operator()(struct archive* opened) const { ::archive_free(opened); }
 };
 
 }  // namespace

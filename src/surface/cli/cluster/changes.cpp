@@ -2,12 +2,13 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "impact/entries.hpp"
 
 namespace underway::cli {
 namespace {
 
-using impact::Entry;
-using impact::Impact;
+using model::ChangeEntry;
+using model::Impact;
 
 /// Longer spans are also told month by month.
 constexpr Duration kMonths = std::chrono::hours(24 * 62);
@@ -26,7 +27,7 @@ Colour colour_of(Impact impact) {
   return Colour::bold;
 }
 
-void print_entries(const std::vector<Entry>& entries) {
+void print_entries(const std::vector<ChangeEntry>& entries) {
   Table table({"TIME", "WHO", "CLASS", "CHANGE", "WHY"});
   for (const auto& entry : entries)
     table.add({format_time(from_unix_nanos(entry.at)), entry.who,
@@ -34,7 +35,7 @@ void print_entries(const std::vector<Entry>& entries) {
   if (!table.empty()) table.print();
 }
 
-void print_months(const std::vector<Entry>& entries) {
+void print_months(const std::vector<ChangeEntry>& entries) {
   Table table({"MONTH", "CHANGES", "NO-IMPACT", "(BRIEF)", "DRAIN", "OUTAGE"});
   for (const auto& [month, tally] : impact::by_month(entries))
     table.add({month, std::to_string(tally.all()), std::to_string(tally.no_impact()), std::to_string(tally.brief),

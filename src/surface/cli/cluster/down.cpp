@@ -4,13 +4,14 @@
 #include "agent/agent.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/impact/cluster_losses.hpp"
-#include "cli/commands.hpp"
-#include "cli/context.hpp"
 #include "cli/agent/local_agent.hpp"
-#include "cli/impact/loss.hpp"
 #include "cli/cluster/progress_of_cluster.hpp"
 #include "cli/cluster/up_lock.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/current_time.hpp"
+#include "cli/impact/cluster_losses.hpp"
+#include "cli/impact/loss.hpp"
 #include "os/file.hpp"
 #include "os/trash.hpp"
 
@@ -42,7 +43,7 @@ Loss loss_of(const std::vector<std::string>& names, const Arguments& arguments, 
     }
     std::vector<std::string> hosts;
     for (const auto& host : client->hosts(name)) hosts.push_back(host.name);
-    for (auto& line : losses_of_removal(ask_facts(*client, name), name, hosts, SystemClock().now()))
+    for (auto& line : losses_of_removal(ask_facts(*client, name), name, hosts, current_time()))
       loss.lost.push_back(names.size() == 1 ? std::move(line) : name + ": " + line);
   }
   if (arguments.has("purge")) {
@@ -86,7 +87,7 @@ void purge(const std::string& state, bool keep) {
       if (entry.name == "trash" || entry.name == "purged") continue;
       std::filesystem::rename(state + "/" + entry.name, leaving + "/" + entry.name);
     }
-    trash.put(leaving, "state", SystemClock().now());
+    trash.put(leaving, "state", current_time());
     if (const auto kept = trash.list(); !kept.empty()) {
       say(fmt::format("what was there lies in {} for a week: `underway trash list`", trash.directory()));
       return;

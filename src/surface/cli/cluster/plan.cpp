@@ -3,28 +3,28 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/files.hpp"
-#include "cli/commands.hpp"
-#include "cli/context.hpp"
-#include "cli/job/diff_text.hpp"
-#include "cli/impact/impact_text.hpp"
 #include "cli/capsule/protection_text.hpp"
 #include "cli/cluster/slurm_versions.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/impact/impact_text.hpp"
+#include "cli/job/diff_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 
-std::string shortfall_text(const std::vector<api::Shortfall>& shortfall) {
+std::string shortfall_text(const std::vector<wire::Shortfall>& shortfall) {
   std::string out;
-  for (const auto& one : shortfall) {
-    out += paint(one.needs_you ? Colour::yellow : Colour::blue, one.needs_you ? "!" : "~") +
-           fmt::format(" {}: {}\n", one.job, one.what);
-    if (!one.why.empty()) out += "    why: " + one.why + "\n";
-    if (!one.advice.empty()) out += "    do:  " + one.advice + "\n";
+  for (const auto& service : shortfall) {
+    out += paint(service.needs_you ? Colour::yellow : Colour::blue, service.needs_you ? "!" : "~") +
+           fmt::format(" {}: {}\n", service.job, service.what);
+    if (!service.why.empty()) out += "    why: " + service.why + "\n";
+    if (!service.advice.empty()) out += "    do:  " + service.advice + "\n";
   }
   return out;
 }
 
-void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
+void print_plan(const wire::ClusterPlan& plan, const model::Cluster& cluster) {
   if (!plan.changes) {
     const std::string_view how =
         plan.shortfalls.empty() ? "as declared" : "declared so already, but what runs is not yet that";

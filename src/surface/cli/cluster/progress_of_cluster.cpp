@@ -4,14 +4,14 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/context.hpp"
 #include "cli/alloc/failing_tasks.hpp"
+#include "cli/context.hpp"
 #include "cli/impact/standstill.hpp"
 
 namespace underway::cli {
 namespace {
 
-void tell(const api::Attention& attention) {
+void tell(const wire::Attention& attention) {
   say(paint(Colour::yellow, "! ", 2) + attention.what);
   if (!attention.why.empty()) say("    why: " + attention.why);
   if (!attention.advice.empty()) say("    do:  " + attention.advice);
@@ -19,7 +19,7 @@ void tell(const api::Attention& attention) {
 
 }  // namespace
 
-void show_failures(sdk::Client& client, const api::Status& status) {
+void show_failures(sdk::Client& client, const wire::Status& status) {
   for (const auto& attention : status.attention) tell(attention);
   FailingTasks failing(client);
   for (const auto& service : status.services) {
@@ -28,7 +28,7 @@ void show_failures(sdk::Client& client, const api::Status& status) {
   }
 }
 
-std::vector<std::string> progress_lines(const api::Status& status) {
+std::vector<std::string> progress_lines(const wire::Status& status) {
   std::vector<std::string> lines;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> pools;
   for (const auto& host : status.hosts) {

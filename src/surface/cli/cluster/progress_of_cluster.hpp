@@ -9,14 +9,14 @@
 namespace underway::cli {
 
 /// One line per host pool and per service, with a bar.
-std::vector<std::string> progress_lines(const api::Status& status);
+std::vector<std::string> progress_lines(const wire::Status& status);
 
 /// Returns when the cluster has settled after `index`, and meanwhile says what needs somebody. Throws timeout naming
 /// what is missing, before `patience` is over if all that can be up is up (cli/impact/standstill.hpp).
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience);
 
 /// What needs somebody, and the last lines that failing tasks wrote: for whoever waits in vain.
-void show_failures(sdk::Client& client, const api::Status& status);
+void show_failures(sdk::Client& client, const wire::Status& status);
 
 /// `own`, and the flags of every command that changes a cluster: -detach, -timeout, -no-wait, and those of variables.
 std::vector<Flag> change_flags(std::vector<Flag> own);

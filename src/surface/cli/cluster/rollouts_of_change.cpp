@@ -1,11 +1,11 @@
 #include "cli/cluster/rollouts_of_change.hpp"
 
 #include "base/error.hpp"
-#include "cli/command.hpp"
-#include "cli/deployment/text.hpp"
-#include "cli/deployment/follow_deployment.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/cluster/progress_of_cluster.hpp"
+#include "cli/command.hpp"
+#include "cli/deployment/follow_deployment.hpp"
+#include "cli/deployment/text.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -56,11 +56,12 @@ std::vector<std::string> RolloutsOfChange::lines() {
   return out;
 }
 
-bool RolloutsOfChange::gives_up(const api::Status& status) {
+bool RolloutsOfChange::gives_up(const wire::Status& status) {
   const auto now = std::chrono::steady_clock::now();
   for (const auto& id : applied_.registered) {
-    const auto service = std::find_if(status.services.begin(), status.services.end(),
-                                      [&](const auto& one) { return one.id == id && one.healthy < one.wanted; });
+    const auto service = std::find_if(status.services.begin(), status.services.end(), [&](const auto& candidate) {
+      return candidate.id == id && candidate.healthy < candidate.wanted;
+    });
     if (service != status.services.end() && is_hopeless(client_.job_allocations(id)))
       hopeless_.try_emplace(id, now);
     else

@@ -29,7 +29,7 @@ class RolloutsOfChange {
   };
   void look();
   /// Whether a job of the change failed of what no waiting cures, and its rollout had the time to say so.
-  bool gives_up(const api::Status& status);
+  bool gives_up(const wire::Status& status);
   bool any(bool (Rollout::*holds)() const) const;
   std::vector<std::string> lines();
 

@@ -36,6 +36,10 @@ std::string image_of(const model::Task& task) {
   return asked != nullptr && asked->is_string() ? std::string(asked->get_string()) : std::string();
 }
 
+std::optional<std::string> version_text(const std::optional<slurm::Version>& version) {
+  return version ? std::optional(version->text()) : std::nullopt;
+}
+
 void warn(const std::vector<std::string>& warnings) {
   for (const auto& warning : warnings) say(paint(Colour::yellow, "warning: ") + warning);
 }
@@ -62,7 +66,8 @@ std::vector<std::string> slurm_warnings(sdk::Client& client, const std::vector<c
       const auto services = api::services_of(*manifest);
       if (!services.slurmctld && !services.slurmdbd) continue;
       const auto name = model::capsule_name(*job, group);
-      for (const auto& problem : client.slurm_versions(services, job->ns, name).problems)
+      const sdk::SlurmServices asked{version_text(services.slurmctld), version_text(services.slurmdbd)};
+      for (const auto& problem : client.slurm_versions(asked, job->ns, name).problems)
         out.push_back(fmt::format("capsule '{}': {}", name, problem));
     }
   }
@@ -72,18 +77,18 @@ std::vector<std::string> slurm_warnings(sdk::Client& client, const std::vector<c
 namespace {
 
 /// Those of the jobs that the plan changes: what runs already is not what is decided about.
-std::vector<const model::Job*> changed_jobs(const api::ClusterPlan& plan, const api::ClusterBody& body) {
+std::vector<const model::Job*> changed_jobs(const wire::ClusterPlan& plan, const wire::ClusterBody& body) {
   std::vector<const model::Job*> out;
-  for (const auto& one : body.jobs) {
-    const bool changed = std::ranges::any_of(plan.jobs, [&](const auto& change) { return change.id == one.job.id; });
-    if (changed) out.push_back(&one.job);
+  for (const auto& job : body.jobs) {
+    const bool changed = std::ranges::any_of(plan.jobs, [&](const auto& change) { return change.id == job.job.id; });
+    if (changed) out.push_back(&job.job);
   }
   return out;
 }
 
 }  // namespace
 
-void refuse_slurm(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+void refuse_slurm(sdk::Client& client, const wire::ClusterPlan& plan, const wire::ClusterBody& body,
                   const std::vector<CapsuleFile>& files, const Arguments& arguments) {
   if (arguments.has(kAnySlurmVersion.name)) return;
   const auto problems = slurm_warnings(client, changed_jobs(plan, body), files);
@@ -100,9 +105,9 @@ void refuse_slurm(sdk::Client& client, const api::ClusterPlan& plan, const api::
 
 void warn_of_slurm(sdk::Client& client, const model::Job& job) { warn(slurm_warnings(client, {&job}, {})); }
 
-void warn_of_slurm(sdk::Client& client, const api::ClusterBody& body, const std::vector<CapsuleFile>& files) {
+void warn_of_slurm(sdk::Client& client, const wire::ClusterBody& body, const std::vector<CapsuleFile>& files) {
   std::vector<const model::Job*> jobs;
-  for (const auto& one : body.jobs) jobs.push_back(&one.job);
+  for (const auto& job : body.jobs) jobs.push_back(&job.job);
   warn(slurm_warnings(client, jobs, files));
 }
 

@@ -21,11 +21,11 @@ std::vector<std::string> slurm_warnings(sdk::Client& client, const std::vector<c
 inline constexpr Flag kAnySlurmVersion{"any-slurm-version", "",
                                        "Even if releases of Slurm come together that do not go together.", false};
 /// Throws conflict when the jobs that the plan changes have any, and they are not asked for.
-void refuse_slurm(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+void refuse_slurm(sdk::Client& client, const wire::ClusterPlan& plan, const wire::ClusterBody& body,
                   const std::vector<CapsuleFile>& files, const Arguments& arguments);
 
 /// Warns of them, if there are any.
 void warn_of_slurm(sdk::Client& client, const model::Job& job);
-void warn_of_slurm(sdk::Client& client, const api::ClusterBody& body, const std::vector<CapsuleFile>& files);
+void warn_of_slurm(sdk::Client& client, const wire::ClusterBody& body, const std::vector<CapsuleFile>& files);
 
 }  // namespace underway::cli

@@ -3,16 +3,16 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/cluster/status_code.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/impact/order.hpp"
-#include "cli/cluster/status_code.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
-std::string painted_status(const api::HostState& host) {
+std::string painted_status(const wire::HostState& host) {
   const std::string state(describe::spell(host.status));
   if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready)
     return paint(Colour::green, "ready");
@@ -24,12 +24,12 @@ std::string painted_status(const api::HostState& host) {
   return host.status == model::HostStatus::failed ? paint(Colour::red, state) : paint(Colour::yellow, state);
 }
 
-std::string painted_health(const api::ServiceStatus& service) {
+std::string painted_health(const wire::ServiceStatus& service) {
   const std::string text = fmt::format("{}/{}", service.healthy, service.wanted);
   return paint(service.healthy == service.wanted ? Colour::green : Colour::yellow, text);
 }
 
-void print_hosts(const api::Status& status) {
+void print_hosts(const wire::Status& status) {
   if (status.hosts.empty()) return;
   Table table({"HOST", "POOL", "ADDRESS", "STATE", "NODE", "WHY"});
   for (const auto& host : status.hosts)
@@ -39,7 +39,7 @@ void print_hosts(const api::Status& status) {
   print("\n");
 }
 
-void print_nodes(const api::Status& status) {
+void print_nodes(const wire::Status& status) {
   Table table({"NODE", "ID", "POOL", "CLUSTER", "STATUS", "ELIGIBILITY"});
   for (const auto& node : status.nodes) {
     if (node.host.empty())
@@ -51,10 +51,10 @@ void print_nodes(const api::Status& status) {
   print("\n");
 }
 
-void print_services(const api::Status& status) {
+void print_services(const wire::Status& status) {
   Table table({"SERVICE", "TYPE", "VERSION", "HEALTHY", "WHERE", "AFTER", "WAITS"});
   for (const auto& [row, lines] : draw_order(status.services)) {
-    const api::ServiceStatus& service = *row;
+    const wire::ServiceStatus& service = *row;
     table.add({paint(Colour::dim, lines) + service.id, std::string(describe::spell(service.type)),
                std::to_string(service.version), painted_health(service), join(service.nodes, ","),
                join(service.depends_on, ","), join(service.waits, "; ")});
@@ -72,7 +72,7 @@ model::CapsuleSaving saving_of(sdk::Client& client, const std::string& capsule) 
 }
 
 /// What would be lost with the host of each capsule, and what there is to go back to.
-void print_capsules(const Arguments& arguments, const api::Status& status) {
+void print_capsules(const Arguments& arguments, const wire::Status& status) {
   if (status.capsules.empty()) return;
   auto client = make_client(arguments);
   Table table({"CAPSULE", "ON", "STANDBY", "WOULD LOSE", "SNAPSHOT", "BACKUP"});
@@ -93,7 +93,7 @@ void print_capsules(const Arguments& arguments, const api::Status& status) {
 }
 
 /// Who asks while the server is off wants to know what that means.
-api::Status ask_status(const Arguments& arguments) {
+wire::Status ask_status(const Arguments& arguments) {
   auto client = make_client(arguments);
   try {
     return client.status(arguments.positional().empty() ? "" : arguments.positional().front()).value;
@@ -133,7 +133,7 @@ int run_status(const Arguments& arguments) {
 
 }  // namespace
 
-int code_of(const api::Status& status) {
+int code_of(const wire::Status& status) {
   if (status.attention.empty()) return status.writable ? kDone : kFailed;
   const bool away = std::any_of(status.services.begin(), status.services.end(),
                                 [](const auto& service) { return service.wanted > 0 && service.healthy == 0; });

@@ -9,17 +9,17 @@ namespace {
 int run_file_add(const Arguments& arguments) {
   const auto& words = arguments.positional();
   auto client = make_client(arguments);
-  model::SyncFile file;
+  model::FileDeclaration file;
   file.name = words[0];
   apply_flags(file, arguments);
-  const bool has_bytes = file.type == model::SyncFileType::file || file.type == model::SyncFileType::part;
+  const bool has_bytes = file.type == model::FileType::file || file.type == model::FileType::part;
   if (has_bytes) {
     file.source = words.size() > 1 ? words[1] : words[0];
     file.content = read_input(file.source);
   } else if (words.size() > 1) {
     throw Error(Code::invalid, fmt::format("a file of type {} has no content", describe::spell(file.type)));
   }
-  say_put(client.put_sync_files(file_cluster(client, arguments), {api::body_of(std::move(file))}));
+  say_put(client.put_files(file_cluster(client, arguments), {wire::body_of(std::move(file))}));
   return kDone;
 }
 

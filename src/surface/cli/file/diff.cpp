@@ -36,7 +36,7 @@ std::string difference(const std::string& master, const std::string& actual, con
 }
 
 /// What differs besides the bytes.
-std::string metadata(const model::SyncFile& file, const provision::ReadReply& actual) {
+std::string metadata(const model::FileDeclaration& file, const model::FoundFile& actual) {
   std::string out;
   const auto compare = [&](const char* what, const std::string& wanted, const std::string& is) {
     if (wanted != is) out += fmt::format("{}: {} instead of {}\n", what, is, wanted);
@@ -52,14 +52,14 @@ struct Place {
 };
 
 /// The nodes asked for; else those where something is wrong with the file, or one where nothing is.
-std::vector<Place> places(sdk::Client& client, const Arguments& arguments, const model::SyncFile& file) {
+std::vector<Place> places(sdk::Client& client, const Arguments& arguments, const model::FileDeclaration& file) {
   std::vector<Place> out;
   const auto& words = arguments.positional();
   if (words.size() > 1) {
     for (std::size_t i = 1; i < words.size(); ++i) out.push_back({resolve_node(client, words[i]), words[i]});
     return out;
   }
-  for (const auto& status : client.sync_status(file.cluster)) {
+  for (const auto& status : client.file_targets(file.cluster)) {
     const bool wrong = std::any_of(status.problems.begin(), status.problems.end(),
                                    [&](const auto& problem) { return problem.path == file.where(); });
     if (wrong && status.capsule.empty()) out.push_back({status.node_id, status.node});
@@ -74,8 +74,8 @@ int run_file_diff(const Arguments& arguments) {
   const auto where = places(client, arguments, file);
   bool differs = false;
   for (const auto& [node_id, node] : where) {
-    const auto master = client.sync_file_content(file.cluster, file.name, node_id);
-    const auto actual = client.sync_file_actual(node_id, "", file.where());
+    const auto master = client.file_content(file.cluster, file.name, node_id);
+    const auto actual = client.actual_file(node_id, "", file.where());
     if (!actual.exists) {
       print(fmt::format("{} is not there on {}\n", file.where(), node));
       differs = true;

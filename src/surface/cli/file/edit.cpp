@@ -53,13 +53,13 @@ int run_file_edit(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto file = find_file(client, arguments, arguments.positional().front());
   const std::string cluster = file.cluster;
-  const model::SyncFile before = file;
+  const model::FileDeclaration before = file;
   apply_flags(file, arguments);
   if (!model::same_declaration(before, file)) {
-    say_put(client.put_sync_files(cluster, {api::body_of(std::move(file))}));
+    say_put(client.put_files(cluster, {wire::body_of(std::move(file))}));
     return kDone;
   }
-  const std::string bytes = client.sync_file_content(cluster, file.name);
+  const std::string bytes = client.file_content(cluster, file.name);
   const Draft draft(file.where(), bytes);
   std::string edited = draft.edited();
   if (edited == bytes) {
@@ -67,7 +67,7 @@ int run_file_edit(const Arguments& arguments) {
     return kDone;
   }
   file.content = std::move(edited);
-  say_put(client.put_sync_files(cluster, {api::body_of(std::move(file))}));
+  say_put(client.put_files(cluster, {wire::body_of(std::move(file))}));
   return kDone;
 }
 

@@ -12,7 +12,7 @@ std::string since(std::int64_t nanos) { return nanos == 0 ? "the beginning" : fo
 
 std::string listed(const std::vector<std::string>& nodes) { return nodes.empty() ? "-" : join(nodes, ", "); }
 
-void print_state(const provision::KeyState& state) {
+void print_state(const model::FileKeyState& state) {
   std::vector<std::pair<std::string, std::string>> rows = {{"Key", state.key}, {"Signs since", since(state.since)}};
   if (!state.next.empty()) {
     rows.emplace_back("Next key", state.next);
@@ -24,7 +24,7 @@ void print_state(const provision::KeyState& state) {
 }
 
 int info_file_key(const Arguments& arguments) {
-  const auto state = make_client(arguments).sync_key();
+  const auto state = make_client(arguments).file_key();
   if (arguments.has("json"))
     print_json(json::to_value(state));
   else
@@ -39,7 +39,7 @@ int rotate_file_key(const Arguments& arguments) {
     say("nothing was changed");
     return kFailed;
   }
-  const auto state = make_client(arguments).rotate_sync_key(force);
+  const auto state = make_client(arguments).rotate_file_key(force);
   print_state(state);
   if (!state.next.empty())
     say("the new key signs, and the old one is withdrawn, as soon as all who are alive believe it");

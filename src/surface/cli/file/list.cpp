@@ -8,7 +8,7 @@
 namespace underway::cli {
 namespace {
 
-std::string kind_text(const model::SyncFile& file) {
+std::string kind_text(const model::FileDeclaration& file) {
   std::string out(describe::spell(file.type));
   if (file.templating == model::FileTemplate::go) out += ", template";
   if (file.secret) out += ", secret";
@@ -17,14 +17,14 @@ std::string kind_text(const model::SyncFile& file) {
 
 int run_file_list(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto files = client.sync_files(arguments.get("cluster"));
+  const auto files = client.declared_files(arguments.get("cluster"));
   if (arguments.has("json")) {
     print_json(json::to_value(files));
     return kDone;
   }
   Table table({"Path", "Name", "Kind", "Owner", "Mode", "Size", "For", "Changed"});
   for (const auto& file : files)
-    table.add({file.type == model::SyncFileType::part ? "-" : file.where(), file.name == file.where() ? "" : file.name,
+    table.add({file.type == model::FileType::part ? "-" : file.where(), file.name == file.where() ? "" : file.name,
                kind_text(file), file.owner + ":" + file.group, fmt::format("{:04o}", model::file_mode(file)),
                human_bytes(static_cast<std::uint64_t>(file.size)), targets_text(file.targets), ago(file.modify_time)});
   if (table.empty())

@@ -9,7 +9,7 @@ namespace {
 int run_file_remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto file = find_file(client, arguments, arguments.positional().front());
-  client.remove_sync_file(file.cluster, file.name);
+  client.remove_file(file.cluster, file.name);
   say(fmt::format(
       "file '{}' is not synchronised any more; {}", file.name,
       file.when_removed == model::RemovedPolicy::keep ? "nodes keep what they have of it" : "it goes from nodes"));

@@ -12,7 +12,7 @@ int run_file_show(const Arguments& arguments) {
   const auto file = find_file(client, arguments, arguments.positional().front());
   if (arguments.has("content") || arguments.find("node")) {
     const auto node = arguments.find("node");
-    print(client.sync_file_content(file.cluster, file.name, node ? resolve_node(client, *node) : std::string()));
+    print(client.file_content(file.cluster, file.name, node ? resolve_node(client, *node) : std::string()));
     return kDone;
   }
   if (arguments.has("json"))

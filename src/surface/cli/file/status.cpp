@@ -8,8 +8,8 @@
 namespace underway::cli {
 namespace {
 
-using provision::TargetState;
-using provision::TargetStatus;
+using model::TargetState;
+using model::TargetStatus;
 
 std::string name_of(const TargetStatus& status) {
   return status.capsule.empty() ? status.node : fmt::format("{} ({})", status.capsule, status.node);
@@ -81,7 +81,7 @@ void print_details(const TargetStatus& status) {
 }
 
 void tell_rotation(sdk::Client& client) {
-  const auto key = client.sync_key();
+  const auto key = client.file_key();
   if (key.next.empty()) return;
   say(fmt::format("the key that signs manifests is being rotated{}; see `underway file key info`",
                   key.waiting.empty() ? "" : ", and waits for " + join(key.waiting, ", ")));
@@ -90,7 +90,7 @@ void tell_rotation(sdk::Client& client) {
 int run_file_status(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string what = arguments.positional().empty() ? std::string() : arguments.positional().front();
-  auto all = client.sync_status(arguments.get("cluster"));
+  auto all = client.file_targets(arguments.get("cluster"));
   std::erase_if(all, [&](const auto& status) { return !concerns(status, what); });
   const bool good = std::all_of(all.begin(), all.end(), [](const auto& s) { return s.state == TargetState::synced; });
   if (arguments.has("json"))

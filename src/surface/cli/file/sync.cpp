@@ -8,7 +8,7 @@ namespace {
 
 int run_file_sync(const Arguments& arguments) {
   auto client = make_client(arguments);
-  api::SyncNowBody request;
+  wire::SyncNowBody request;
   request.accept_restored = arguments.has("accept-restored");
   for (const auto& node : arguments.positional()) request.nodes.push_back(resolve_node(client, node));
   if (request.accept_restored && !arguments.has("yes") &&

@@ -66,10 +66,10 @@ std::string file_cluster(sdk::Client& client, const Arguments& arguments) {
   throw Error(Code::conflict, "there are several clusters").because(join(names, ", ")).advise("say -cluster NAME");
 }
 
-model::SyncFile find_file(sdk::Client& client, const Arguments& arguments, const std::string& name_or_path) {
+model::FileDeclaration find_file(sdk::Client& client, const Arguments& arguments, const std::string& name_or_path) {
   const std::string cluster = file_cluster(client, arguments);
-  std::vector<model::SyncFile> found;
-  for (auto& file : client.sync_files(cluster)) {
+  std::vector<model::FileDeclaration> found;
+  for (auto& file : client.declared_files(cluster)) {
     if (file.cluster != cluster) continue;
     if (file.name == name_or_path) return file;
     if (file.where() == name_or_path) found.push_back(std::move(file));
@@ -104,16 +104,16 @@ std::vector<Flag> declaration_flags() {
           {"cluster", "NAME", "The cluster, when there are several."}};
 }
 
-void apply_flags(model::SyncFile& file, const Arguments& arguments) {
+void apply_flags(model::FileDeclaration& file, const Arguments& arguments) {
   if (const auto path = arguments.find("path")) file.path = *path;
   if (const auto owner = arguments.find("owner")) file.owner = *owner;
   if (const auto group = arguments.find("group")) file.group = *group;
   if (const auto mode = arguments.find("mode")) file.mode = *mode;
   if (const auto link = arguments.find("link")) {
     file.link = *link;
-    file.type = model::SyncFileType::symlink;
+    file.type = model::FileType::symlink;
   }
-  if (const auto type = arguments.find("type")) file.type = parse_word<model::SyncFileType>("type", *type);
+  if (const auto type = arguments.find("type")) file.type = parse_word<model::FileType>("type", *type);
   if (arguments.find("template"))
     file.templating = arguments.has("template") ? model::FileTemplate::go : model::FileTemplate::none;
   if (arguments.find("secret")) file.secret = arguments.has("secret");
@@ -157,7 +157,7 @@ std::string targets_text(const model::FileTargets& targets) {
   return join(parts, "; ");
 }
 
-std::string declaration_text(const model::SyncFile& file) {
+std::string declaration_text(const model::FileDeclaration& file) {
   const auto command = [](const std::optional<model::FileHook>& hook) {
     return hook ? fmt::format("`{}` (at most {})", join(hook->command, " "), format_duration(hook->timeout)) : "-";
   };
@@ -186,7 +186,7 @@ std::string declaration_text(const model::SyncFile& file) {
   return key_values(rows);
 }
 
-void say_put(const provision::FilesPut& put) {
+void say_put(const model::FilesPut& put) {
   for (const auto& name : put.added) say(fmt::format("file '{}' is synchronised from now on", name));
   for (const auto& name : put.changed) say(fmt::format("file '{}' is changed", name));
   if (put.added.empty() && put.changed.empty()) say("nothing changes: it is as declared");

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "impact/impact.hpp"
 #include "os/fd.hpp"
 #include "slurm/queue.hpp"
@@ -84,10 +85,10 @@ std::string overlay_of(const ClusterFacts& facts, const model::Capsule& capsule,
 }
 
 bool depends(const std::vector<model::Dependency>& dependencies, const std::string& job) {
-  return std::ranges::any_of(dependencies, [&](const model::Dependency& one) { return one.job == job; });
+  return std::ranges::any_of(dependencies, [&](const model::Dependency& dependency) { return dependency.job == job; });
 }
 
-std::vector<std::string> dependents_of(const std::string& job, const std::vector<api::JobWithSource>& all) {
+std::vector<std::string> dependents_of(const std::string& job, const std::vector<wire::JobWithSource>& all) {
   std::vector<std::string> names;
   for (const auto& [other, _] : all) {
     const bool in_group = std::ranges::any_of(
@@ -154,7 +155,7 @@ std::vector<std::string> losses_of_state(const std::vector<std::string>& secrets
   return lost;
 }
 
-std::vector<std::string> losses_of_change(const ClusterFacts& facts, const api::ClusterPlan& plan,
+std::vector<std::string> losses_of_change(const ClusterFacts& facts, const wire::ClusterPlan& plan,
                                           const std::string& cluster, TimePoint now) {
   const std::set<std::string> gone(plan.cluster.hosts_removed.begin(), plan.cluster.hosts_removed.end());
   std::vector<std::string> lost;
@@ -176,12 +177,12 @@ std::vector<std::string> losses_of_change(const ClusterFacts& facts, const api::
   return lost;
 }
 
-std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
-                                                const std::vector<api::JobWithSource>& wanted) {
+std::vector<std::string> changes_of_all_at_once(const wire::ClusterPlan& plan,
+                                                const std::vector<wire::JobWithSource>& wanted) {
   std::vector<std::string> lines;
   for (const auto& change : plan.jobs) {
-    const auto job =
-        std::ranges::find_if(wanted, [&](const api::JobWithSource& one) { return one.job.id == change.id; });
+    const auto job = std::ranges::find_if(
+        wanted, [&](const wire::JobWithSource& candidate) { return candidate.job.id == change.id; });
     if (job == wanted.end()) continue;
     const auto dependents = dependents_of(change.id, wanted);
     if (dependents.empty()) continue;
@@ -197,7 +198,7 @@ std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
   return lines;
 }
 
-ExitCode ask_before_change(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+ExitCode ask_before_change(sdk::Client& client, const wire::ClusterPlan& plan, const wire::ClusterBody& body,
                            const Arguments& arguments) {
   if (arguments.has(kYes.name)) return kDone;
   const std::string& name = body.cluster.name;
@@ -206,7 +207,7 @@ ExitCode ask_before_change(sdk::Client& client, const api::ClusterPlan& plan, co
             .lost = {}};
   // Slurm and the nodes are asked only when something goes.
   if (!plan.cluster.hosts_removed.empty() || !plan.stopped.empty())
-    loss.lost = losses_of_change(ask_facts(client, name), plan, name, SystemClock().now());
+    loss.lost = losses_of_change(ask_facts(client, name), plan, name, current_time());
   if (const auto agreed = ask_before(loss, arguments); agreed != kDone) return agreed;
   return ask_before({.deed = fmt::format("this change of cluster '{}' does not stop at the first failure", name),
                      .word = name,

@@ -33,16 +33,16 @@ std::vector<std::string> losses_of_node(const ClusterFacts& facts, const model::
 std::vector<std::string> losses_of_state(const std::vector<std::string>& secrets);
 
 /// What goes with what `plan` takes away: hosts with what they hold, and jobs whose capsule has written something.
-std::vector<std::string> losses_of_change(const ClusterFacts& facts, const api::ClusterPlan& plan,
+std::vector<std::string> losses_of_change(const ClusterFacts& facts, const wire::ClusterPlan& plan,
                                           const std::string& cluster, TimePoint now);
 
 /// Each job that the plan replaces on every node at once although others depend on it, in words; `wanted`: the jobs as
 /// they are declared.
-std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
-                                                const std::vector<api::JobWithSource>& wanted);
+std::vector<std::string> changes_of_all_at_once(const wire::ClusterPlan& plan,
+                                                const std::vector<wire::JobWithSource>& wanted);
 
 /// What `apply` and `up` ask before they carry out a plan, beside the plan itself. As ask_before().
-ExitCode ask_before_change(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+ExitCode ask_before_change(sdk::Client& client, const wire::ClusterPlan& plan, const wire::ClusterBody& body,
                            const Arguments& arguments);
 
 }  // namespace underway::cli

@@ -1,17 +1,19 @@
 #include "cli/impact/impact_text.hpp"
 
+#include "impact/impact.hpp"
+
 namespace underway::cli {
 
-std::string impact_line(const std::vector<impact::Judgement>& parts) {
+std::string impact_line(const std::vector<model::Judgement>& parts) {
   std::vector<impact::Finding> findings;
   for (const auto& part : parts) findings.push_back({part.impact, part.why});
   return "Impact: " + impact::sentence(impact::judgement_of(findings));
 }
 
-std::string prospects_text(const std::vector<impact::Prospect>& prospects) {
+std::string prospects_text(const std::vector<model::Prospect>& prospects) {
   std::string out;
-  for (const auto& one : prospects)
-    out += fmt::format("  {}: {}\n    if it fails: {}\n", one.what, one.rollout, one.if_it_fails);
+  for (const auto& prospect : prospects)
+    out += fmt::format("  {}: {}\n    if it fails: {}\n", prospect.what, prospect.rollout, prospect.if_it_fails);
   return out;
 }
 

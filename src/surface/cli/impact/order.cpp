@@ -5,7 +5,7 @@
 namespace underway::cli {
 namespace {
 
-using Services = std::vector<api::ServiceStatus>;
+using Services = std::vector<wire::ServiceStatus>;
 
 class Tree {
  public:
@@ -32,7 +32,7 @@ class Tree {
   }
 
   /// "" for a root.
-  std::string parent_of(const api::ServiceStatus& service) {
+  std::string parent_of(const wire::ServiceStatus& service) {
     std::string parent;
     std::size_t deepest = 0;
     for (const auto& other : service.depends_on) {
@@ -54,9 +54,9 @@ class Tree {
     }
   }
 
-  std::map<std::string, const api::ServiceStatus*> by_id_;
+  std::map<std::string, const wire::ServiceStatus*> by_id_;
   std::map<std::string, std::size_t> depths_;
-  std::map<std::string, std::vector<const api::ServiceStatus*>> children_;
+  std::map<std::string, std::vector<const wire::ServiceStatus*>> children_;
   std::vector<Branch> branches_;
 };
 

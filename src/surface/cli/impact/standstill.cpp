@@ -13,9 +13,9 @@ constexpr Duration kPassing = std::chrono::seconds(3);
 /// Tasks are started again after 15 s unless their job says otherwise, and may take as long to fail anew.
 constexpr Duration kStill = std::chrono::seconds(40);
 
-std::string in_words(const api::Attention& attention) { return attention.what + "\n" + attention.why; }
+std::string in_words(const wire::Attention& attention) { return attention.what + "\n" + attention.why; }
 
-std::string all_that_moves(const api::Status& status) {
+std::string all_that_moves(const wire::Status& status) {
   std::string text;
   for (const auto& host : status.hosts)
     text += fmt::format("{} {} {}\n", host.name, describe::spell(host.status), host.node_id);
@@ -27,27 +27,27 @@ std::string all_that_moves(const api::Status& status) {
   return text;
 }
 
-bool are_there(const std::vector<api::HostState>& hosts) {
-  return std::ranges::all_of(hosts, [](const api::HostState& host) {
+bool are_there(const std::vector<wire::HostState>& hosts) {
+  return std::ranges::all_of(hosts, [](const wire::HostState& host) {
     return host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready && host.linked;
   });
 }
 
-bool is_missing(const api::ServiceStatus& service) {
+bool is_missing(const wire::ServiceStatus& service) {
   return service.healthy != service.wanted || !service.waits.empty();
 }
 
-bool needs_somebody(const api::Status& status, const api::ServiceStatus& service) {
+bool needs_somebody(const wire::Status& status, const wire::ServiceStatus& service) {
   const std::string name = "'" + service.id + "'";
-  return std::ranges::any_of(status.attention, [&](const api::Attention& attention) {
+  return std::ranges::any_of(status.attention, [&](const wire::Attention& attention) {
     return attention.what.find(name) != std::string::npos;
   });
 }
 
 }  // namespace
 
-std::vector<api::Attention> Standstill::untold(const api::Status& status, async::SteadyTime now) {
-  std::vector<api::Attention> out;
+std::vector<wire::Attention> Standstill::untold(const wire::Status& status, async::SteadyTime now) {
+  std::vector<wire::Attention> out;
   std::map<std::string, async::SteadyTime> seen;
   for (const auto& attention : status.attention) {
     const std::string words = in_words(attention);
@@ -60,7 +60,7 @@ std::vector<api::Attention> Standstill::untold(const api::Status& status, async:
   return out;
 }
 
-std::vector<std::string> Standstill::find_missing_for_good(const api::Status& status, async::SteadyTime now) {
+std::vector<std::string> Standstill::find_missing_for_good(const wire::Status& status, async::SteadyTime now) {
   std::string moves = all_that_moves(status);
   if (moves != last_) {
     last_ = std::move(moves);

@@ -6,20 +6,20 @@
 #include <map>
 #include <set>
 
-#include "api/cluster/status.hpp"
 #include "async/loop.hpp"
+#include "wire/cluster/status.hpp"
 
 namespace underway::cli {
 
 class Standstill {
  public:
   /// What needs somebody and has not been told: once it has stood for some seconds, as much passes while things start.
-  std::vector<api::Attention> untold(const api::Status& status, async::SteadyTime now);
+  std::vector<wire::Attention> untold(const wire::Status& status, async::SteadyTime now);
 
   /// The services that are missing, once all that can be up is up: hosts are there, nothing has moved for longer than
   /// a task waits before it is started again, and each of the missing ones has a reason that needs somebody, or
   /// depends on one that has. Else nothing.
-  std::vector<std::string> find_missing_for_good(const api::Status& status, async::SteadyTime now);
+  std::vector<std::string> find_missing_for_good(const wire::Status& status, async::SteadyTime now);
 
  private:
   std::map<std::string, async::SteadyTime> seen_;  ///< attention, since when

@@ -99,13 +99,15 @@ std::string job_warnings_text(const std::string& warnings) {
   return warnings.empty() ? "" : paint(Colour::yellow, "Job Warnings:\n" + warnings) + "\n\n";
 }
 
-std::string touched_text(const std::vector<api::Touched>& touched) {
+std::string touched_text(const std::vector<wire::Touched>& touched) {
   constexpr std::size_t kMost = 20;
   std::string out;
   for (std::size_t i = 0; i < touched.size() && i < kMost; ++i) {
-    const auto& one = touched[i];
-    const Colour colour = one.what == "place" ? Colour::green : one.what == "stop" ? Colour::red : Colour::yellow;
-    out += fmt::format("  {} {} on {}\n", paint(colour, one.what), one.name, one.node);
+    const auto& allocation = touched[i];
+    const Colour colour = allocation.what == "place"  ? Colour::green
+                          : allocation.what == "stop" ? Colour::red
+                                                      : Colour::yellow;
+    out += fmt::format("  {} {} on {}\n", paint(colour, allocation.what), allocation.name, allocation.node);
   }
   if (touched.size() > kMost) out += fmt::format("  … and {} more\n", touched.size() - kMost);
   return out;

@@ -8,14 +8,14 @@ namespace underway::cli {
 
 namespace {
 
-std::string reason_text(const api::Reason& reason) {
+std::string reason_text(const wire::Reason& reason) {
   std::string out = "  " + paint(Colour::yellow, "!") + " " + reason.what + "\n";
   for (const auto& line : reason.why) out += "      " + line + "\n";
   if (!reason.advice.empty()) out += "      do: " + reason.advice + "\n";
   return out;
 }
 
-std::string state_of(const api::ExplainedAllocation& allocation) {
+std::string state_of(const wire::ExplainedAllocation& allocation) {
   std::string state(describe::spell(allocation.status));
   if (allocation.stopping) state += ", stopping";
   if (allocation.ready) state += ", ready";
@@ -24,7 +24,7 @@ std::string state_of(const api::ExplainedAllocation& allocation) {
 
 }  // namespace
 
-std::string explanation_text(const api::Explanation& explanation, std::size_t width) {
+std::string explanation_text(const wire::Explanation& explanation, std::size_t width) {
   std::string out =
       fmt::format("{} ({} job, version {}) is {}\n", paint(Colour::bold, explanation.id),
                   describe::spell(explanation.type), explanation.version, describe::spell(explanation.status));

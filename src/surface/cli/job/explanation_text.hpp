@@ -2,11 +2,11 @@
 /// @file
 /// What `job explain` prints.
 
-#include "api/job/explain.hpp"
+#include "wire/job/explanation.hpp"
 
 namespace underway::cli {
 
 /// `width` of the tables; 0: as wide as they get.
-std::string explanation_text(const api::Explanation& explanation, std::size_t width);
+std::string explanation_text(const wire::Explanation& explanation, std::size_t width);
 
 }  // namespace underway::cli

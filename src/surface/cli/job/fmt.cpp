@@ -98,9 +98,9 @@ int run_fmt(const Arguments& arguments) {
   Outcome all;
   for (const auto& path : paths) {
     for (const auto& file : files_in(path, wanted.recursive)) {
-      const Outcome one = format_file(file, wanted);
-      all.differs = all.differs || one.differs;
-      all.broken = all.broken || one.broken;
+      const Outcome outcome = format_file(file, wanted);
+      all.differs = all.differs || outcome.differs;
+      all.broken = all.broken || outcome.broken;
     }
   }
   return all.broken || (wanted.check && all.differs) ? kFailed : kDone;

@@ -3,14 +3,14 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
-#include "cli/job/diff_text.hpp"
 #include "cli/deployment/follow_deployment.hpp"
+#include "cli/job/diff_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
-std::vector<std::string> lines_of(const std::vector<api::AllocationStub>& allocations) {
+std::vector<std::string> lines_of(const std::vector<wire::AllocationStub>& allocations) {
   std::vector<std::string> lines;
   for (const auto& allocation : allocations) {
     std::string line = fmt::format("    Allocation {} {} on {}: {}", short_id(allocation.id), allocation.name,
@@ -22,13 +22,13 @@ std::vector<std::string> lines_of(const std::vector<api::AllocationStub>& alloca
   return lines;
 }
 
-bool under_way(const api::AllocationStub& allocation) {
+bool under_way(const wire::AllocationStub& allocation) {
   return allocation.desired_status == model::DesiredStatus::run &&
          allocation.client_status != model::ClientStatus::failed &&
          allocation.client_status != model::ClientStatus::complete && !allocation.health.ready;
 }
 
-void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {
+void show_failure(sdk::Client& client, const wire::AllocationStub& allocation) {
   for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
     if (!state.failed) continue;
     for (const auto& event : state.events) say(fmt::format("      {}: {}: {}", task, event.type, event.message));
@@ -47,8 +47,8 @@ void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {
   }
 }
 
-sdk::At<model::Evaluation> finished(sdk::Client& client, const std::string& eval_id,
-                                    std::chrono::steady_clock::time_point deadline) {
+sdk::Indexed<model::Evaluation> finished(sdk::Client& client, const std::string& eval_id,
+                                         std::chrono::steady_clock::time_point deadline) {
   say(fmt::format("==> Monitoring evaluation \"{}\"", short_id(eval_id)));
   auto evaluation = client.evaluation(eval_id);
   while (!evaluation.value.terminal() && std::chrono::steady_clock::now() < deadline)
@@ -60,7 +60,7 @@ int follow_allocations(sdk::Client& client, const model::Evaluation& evaluation,
                        std::chrono::steady_clock::time_point deadline) {
   sdk::Wait wait{0, std::chrono::seconds(1)};
   Progress progress;
-  std::vector<api::AllocationStub> allocations;
+  std::vector<wire::AllocationStub> allocations;
   while (true) {
     auto answer = client.evaluation_allocations(evaluation.id, wait);
     wait.index = answer.index;

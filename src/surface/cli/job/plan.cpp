@@ -1,12 +1,13 @@
 #include "base/json.hpp"
+#include "cli/capsule/protection_text.hpp"
+#include "cli/cluster/slurm_versions.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/job/diff_text.hpp"
 #include "cli/impact/impact_text.hpp"
-#include "cli/capsule/protection_text.hpp"
+#include "cli/job/diff_text.hpp"
 #include "cli/job/score_text.hpp"
-#include "cli/cluster/slurm_versions.hpp"
 #include "cli/terminal.hpp"
+#include "impact/impact.hpp"
 
 #include <set>
 
@@ -14,27 +15,29 @@ namespace underway::cli {
 namespace {
 
 /// The first placement of each group: the others of it go the same way.
-void print_scores(const std::vector<api::Touched>& touched) {
+void print_scores(const std::vector<wire::Touched>& touched) {
   std::set<std::string> groups;
-  for (const auto& one : touched) {
-    const auto group = one.name.substr(0, one.name.rfind('['));
-    if (one.scores.empty() || !groups.insert(group).second) continue;
-    print(fmt::format("- Scores of {}:\n", one.name) + scores_text(one.scores, {{one.scores[0].node_id, one.node}}));
+  for (const auto& allocation : touched) {
+    const auto group = allocation.name.substr(0, allocation.name.rfind('['));
+    if (allocation.scores.empty() || !groups.insert(group).second) continue;
+    print(fmt::format("- Scores of {}:\n", allocation.name) +
+          scores_text(allocation.scores, {{allocation.scores[0].node_id, allocation.node}}));
   }
 }
 
 /// As Nomad does: one by one while they are few, else by job.
-void print_evicted(const std::vector<api::Evicted>& evicted) {
+void print_evicted(const std::vector<wire::Evicted>& evicted) {
   constexpr std::size_t kFew = 10;
   if (evicted.empty()) return;
   print(paint(Colour::yellow, "Preemptions:") + "\n");
   if (evicted.size() < kFew) {
     Table table({"Alloc ID", "Job ID", "Task Group", "Node"});
-    for (const auto& one : evicted) table.add({short_id(one.id), one.job_id, one.group, one.node});
+    for (const auto& allocation : evicted)
+      table.add({short_id(allocation.id), allocation.job_id, allocation.group, allocation.node});
     return table.print();
   }
   std::map<std::pair<std::string, std::string>, std::size_t> by_job;
-  for (const auto& one : evicted) ++by_job[{one.ns, one.job_id}];
+  for (const auto& allocation : evicted) ++by_job[{allocation.ns, allocation.job_id}];
   Table table({"Job ID", "Namespace", "Allocations"});
   for (const auto& [job, count] : by_job) table.add({job.second, job.first, std::to_string(count)});
   table.print();

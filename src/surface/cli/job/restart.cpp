@@ -10,7 +10,7 @@ namespace underway::cli {
 namespace {
 
 using model::ClientStatus;
-using Stubs = std::vector<api::AllocationStub>;
+using Stubs = std::vector<wire::AllocationStub>;
 
 struct Plan {
   std::size_t batch = 1;
@@ -19,7 +19,7 @@ struct Plan {
   std::vector<std::string> tasks;  ///< none: all that run
 };
 
-bool chosen(const api::AllocationStub& allocation, const std::vector<std::string>& groups) {
+bool chosen(const wire::AllocationStub& allocation, const std::vector<std::string>& groups) {
   if (allocation.desired_status != model::DesiredStatus::run || allocation.client_status != ClientStatus::running)
     return false;
   return groups.empty() || std::find(groups.begin(), groups.end(), allocation.group) != groups.end();
@@ -76,7 +76,8 @@ void wait_for_replacement(sdk::Client& client, const std::string& job, const std
               fmt::format("nothing replaced allocation {} of job '{}' within 10 min", short_id(old), job));
 }
 
-void restart_one(sdk::Client& client, const std::string& job, const api::AllocationStub& allocation, const Plan& plan) {
+void restart_one(sdk::Client& client, const std::string& job, const wire::AllocationStub& allocation,
+                 const Plan& plan) {
   if (plan.reschedule) {
     client.stop_allocation(allocation.id, plan.no_shutdown_delay);
     return wait_for_replacement(client, job, allocation.id);
@@ -87,7 +88,7 @@ void restart_one(sdk::Client& client, const std::string& job, const api::Allocat
 }
 
 /// False: stop here.
-bool go_on_after(const Error& error, const api::AllocationStub& allocation, const Plan& plan) {
+bool go_on_after(const Error& error, const wire::AllocationStub& allocation, const Plan& plan) {
   say(fmt::format("error: allocation {}: {}", short_id(allocation.id), error.one_line()));
   return plan.ask && is_terminal(0) && confirm("Go on with the others?");
 }

@@ -1,9 +1,10 @@
 #include "base/error.hpp"
+#include "cli/cluster/slurm_versions.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/job/follow_evaluation.hpp"
+#include "cli/current_time.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/cluster/slurm_versions.hpp"
+#include "cli/job/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
 
@@ -23,7 +24,7 @@ int run_job(const Arguments& arguments) {
     print("Job registration successful\n");
     if (loaded.job.periodic && loaded.job.periodic->enabled && !loaded.job.parameterized) {
       const auto next =
-          model::next_time(loaded.job.periodic->expressions(), loaded.job.periodic->time_zone, SystemClock().now());
+          model::next_time(loaded.job.periodic->expressions(), loaded.job.periodic->time_zone, current_time());
       print(fmt::format("Approximate next launch time: {}\n", next ? format_time(*next) : "none"));
     }
     return kDone;

@@ -44,8 +44,8 @@ int events(const Arguments& arguments) {
   const auto status = client.job_scale(resolve_job(client, arguments.positional().front()));
   if (print_formatted(arguments, status)) return kDone;
   Table table({"Task Group", "Count", "PrevCount", "Error", "Message", "Date"});
-  for (const auto& [group, one] : status.at("TaskGroups").as_object()) {
-    for (const auto& event : json::decode<std::vector<model::ScalingEvent>>(one.at("Events"), "Events")) {
+  for (const auto& [group, counts] : status.at("TaskGroups").as_object()) {
+    for (const auto& event : json::decode<std::vector<model::ScalingEvent>>(counts.at("Events"), "Events")) {
       table.add({std::string(group), event.count ? std::to_string(*event.count) : "<none>",
                  std::to_string(event.previous_count), event.error ? "true" : "false", event.message,
                  format_time(from_unix_nanos(event.time))});

@@ -1,10 +1,11 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/alloc/failing_tasks.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/deployment/text.hpp"
 #include "cli/job/diff_text.hpp"
-#include "cli/alloc/failing_tasks.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
@@ -13,14 +14,14 @@ namespace underway::cli {
 namespace {
 
 /// In Nomad's words: "batch/periodic".
-std::string type_of(const api::JobStub& job) {
+std::string type_of(const wire::JobStub& job) {
   return std::string(describe::spell(job.type)) + (job.periodic ? "/periodic" : "") +
          (job.parameterized ? "/parameterized" : "");
 }
 
 std::string next_start(const model::Job& job) {
   if (!job.periodic->enabled || job.stop || (job.parameterized && !job.dispatched)) return "none";
-  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, SystemClock().now());
+  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, current_time());
   return next ? format_time(*next) : "none";
 }
 
@@ -31,7 +32,7 @@ int print_parent(sdk::Client& client, const model::Job& job) {
   Table summary({"Pending", "Running", "Dead"});
   summary.add({std::to_string(children.pending), std::to_string(children.running), std::to_string(children.dead)});
   summary.print();
-  std::vector<api::JobStub> started = client.jobs(job.id + "/");
+  std::vector<wire::JobStub> started = client.jobs(job.id + "/");
   std::erase_if(started, [&](const auto& child) { return child.parent_id != job.id; });
   print(job.periodic ? "\nPreviously Launched Jobs\n" : "\nDispatched Jobs\n");
   if (started.empty()) {
@@ -64,7 +65,7 @@ int list_jobs(sdk::Client& client, const Arguments& arguments) {
   return kDone;
 }
 
-void print_summary(const api::JobSummary& summary) {
+void print_summary(const wire::JobSummary& summary) {
   print("\nSummary\n");
   Table table({"Task Group", "Queued", "Starting", "Running", "Failed", "Complete", "Lost", "Unknown"});
   for (const auto& [group, s] : summary.groups) {
@@ -75,7 +76,7 @@ void print_summary(const api::JobSummary& summary) {
   table.print();
 }
 
-void print_allocations(const std::vector<api::AllocationStub>& allocations) {
+void print_allocations(const std::vector<wire::AllocationStub>& allocations) {
   print("\nAllocations\n");
   if (allocations.empty()) {
     print("No allocations placed\n");

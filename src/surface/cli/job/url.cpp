@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "http/client.hpp"
@@ -59,7 +60,7 @@ void refuse_options(const Address& address) {
 void refuse_odd_characters(const std::string& url) {
   const auto odd = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
   if (std::none_of(url.begin(), url.end(), odd)) return;
-  throw Error(Code::invalid, fmt::format("'{}' is no URL", without_password(url)))
+  throw Error(Code::invalid, fmt::format("'{}' is no URL", redact_url(url, UrlUser::absent)))
       .because("it has blanks or control characters")
       .advise("write them as %20 and the like");
 }
@@ -138,8 +139,6 @@ bool is_url(std::string_view path) {
            c == '.' || c == ':';  // "git::https://…" is one of go-getter's
   });
 }
-
-std::string without_password(const std::string& path) { return is_url(path) ? parse_address(path).text() : path; }
 
 std::string fetch_text(const std::string& url, const FetchLimits& limits) {
   refuse_odd_characters(url);

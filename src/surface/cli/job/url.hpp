@@ -28,7 +28,4 @@ std::string fetch_text(const std::string& url, const FetchLimits& limits = {});
 /// The text of a job file: of a URL, of a file, or of standard input for "-". Errors: as fetch_text and read_input.
 std::string read_job_file(const std::string& path);
 
-/// The URL as people may see it; anything else as it is.
-std::string without_password(const std::string& path);
-
 }  // namespace underway::cli

@@ -35,7 +35,7 @@ std::vector<migrate::Gap> own_things(sdk::Client& client) {
            });
   note_own(gaps, "synchronised file", "Nomad does not keep files of nodes the same", [&] {
     std::vector<std::string> names;
-    for (const auto& file : client.sync_files()) names.push_back(file.name);
+    for (const auto& file : client.declared_files()) names.push_back(file.name);
     return names;
   });
   return gaps;

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/impact_text.hpp"
 #include "cli/terminal.hpp"
 
@@ -26,7 +27,7 @@ std::vector<Target> targets_of(sdk::Client& client, const Arguments& arguments) 
     wanted.emplace_back(name);
   }
   std::set<std::string> ids;
-  for (const auto& one : wanted) ids.insert(resolve_node(client, one));
+  for (const auto& node : wanted) ids.insert(resolve_node(client, node));
   const auto pool = arguments.find("pool"), node_class = arguments.find("class"), rack = arguments.find("rack");
   const bool selects = pool || node_class || rack;
   if (!selects && ids.empty())
@@ -47,7 +48,7 @@ std::vector<Target> targets_of(sdk::Client& client, const Arguments& arguments) 
   return targets;
 }
 
-void line(const std::string& text) { print(fmt::format("{}: {}\n", format_time(SystemClock().now()), text)); }
+void line(const std::string& text) { print(fmt::format("{}: {}\n", format_time(current_time()), text)); }
 
 /// Tells what changed about a node and its allocations since it was asked last.
 class Watch {
@@ -145,7 +146,7 @@ model::StringMap meta_of(const Arguments& arguments) {
 }
 
 std::string impact_of(sdk::Client& client, const std::vector<Target>& targets, const model::DrainStrategy& drain) {
-  std::vector<impact::Judgement> parts;
+  std::vector<model::Judgement> parts;
   for (const auto& target : targets) parts.push_back(client.plan_drain(target.id, drain));
   return impact_line(parts);
 }

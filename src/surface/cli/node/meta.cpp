@@ -28,7 +28,7 @@ int read(const Arguments& arguments) {
 }
 
 int apply_node_meta(const Arguments& arguments) {
-  node::MetadataRequest request;
+  protocol::MetadataRequest request;
   for (const auto& key : arguments.all("unset")) request.meta[key] = std::nullopt;
   for (const auto& pair : arguments.positional()) {
     const std::size_t equals = pair.find('=');

@@ -1,7 +1,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "cli/impact/cluster_losses.hpp"
 #include "cli/commands.hpp"
+#include "cli/current_time.hpp"
+#include "cli/impact/cluster_losses.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/node/device_attribute.hpp"
@@ -132,7 +133,7 @@ int purge_node(const Arguments& arguments) {
     if (const auto agreed =
             ask_before({.deed = fmt::format("this forgets node '{}' and what is known of it", node.name),
                         .word = node.name,
-                        .lost = losses_of_node(facts, node, SystemClock().now())},
+                        .lost = losses_of_node(facts, node, current_time())},
                        arguments);
         agreed != kDone)
       return agreed;

@@ -11,8 +11,9 @@ namespace {
 void print_orphans(const std::vector<model::Orphans>& all) {
   Table table({"NODE", "ID", "JOB", "VERSION", "GROUP", "NAMESPACE"});
   for (const auto& node : all) {
-    for (const auto& one : node.allocations)
-      table.add({node.node_name, short_id(one.id), one.job_id, std::to_string(one.job_version), one.group, one.ns});
+    for (const auto& allocation : node.allocations)
+      table.add({node.node_name, short_id(allocation.id), allocation.job_id, std::to_string(allocation.job_version),
+                 allocation.group, allocation.ns});
   }
   if (table.empty()) {
     print("No orphans: the server knows all that its nodes run\n");

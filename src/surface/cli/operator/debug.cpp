@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/cluster/archive.hpp"
+#include "cli/current_time.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
@@ -216,7 +217,7 @@ int debug(const Arguments& arguments) {
   const auto topics = events_wanted(arguments);
   const Duration lasting = span_of(arguments, "duration", "5m"), every = span_of(arguments, "interval", "30s");
   const auto nodes = chosen_nodes(api, arguments);
-  std::string stamp = format_time(SystemClock().now());
+  std::string stamp = format_time(current_time());
   std::erase_if(stamp, [](char c) { return c == ':'; });
   Capture capture("nomad-debug-" + stamp, arguments.find("output"));
   say(fmt::format("Gathering for {}, every {}, of {} nodes into {}", format_duration(lasting), format_duration(every),

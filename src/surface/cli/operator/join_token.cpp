@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
+#include "cli/current_time.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
@@ -12,11 +13,11 @@ std::string time_of(std::int64_t nanos) { return nanos == 0 ? "" : format_time(f
 
 std::string state_of(const model::JoinToken& token) {
   if (token.used()) return fmt::format("used {} by {}", time_of(token.use_time), token.used_by_name);
-  return unix_nanos(SystemClock().now()) >= token.expire_time ? "expired" : "unused";
+  return unix_nanos(current_time()) >= token.expire_time ? "expired" : "unused";
 }
 
 int create_join_token(const Arguments& arguments) {
-  api::NewJoinToken request;
+  wire::NewJoinToken request;
   request.name = arguments.get("name");
   request.node_pool = arguments.get("pool");
   request.cluster = arguments.get("cluster");

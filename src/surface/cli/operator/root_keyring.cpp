@@ -3,8 +3,9 @@
 #include "base/text.hpp"
 #include "cli/acl/access_losses.hpp"
 #include "cli/commands.hpp"
-#include "cli/list_flags.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -37,7 +38,7 @@ int rotate_root_key(const Arguments& arguments) {
   if (later && (!span || *span <= Duration{0}))
     throw Error(Code::invalid, fmt::format("-prepublish '{}' is no span of time", *later)).advise("write it as 1h");
   auto client = make_client(arguments);
-  const auto key = span ? client.prepublish_root_key(SystemClock().now() + *span) : client.rotate_root_key(full);
+  const auto key = span ? client.prepublish_root_key(current_time() + *span) : client.rotate_root_key(full);
   Table table({"Key", "State", "Create Time", "Publish Time"});
   add_row(table, key);
   table.print();

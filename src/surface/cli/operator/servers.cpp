@@ -1,8 +1,8 @@
 // What Nomad's operators ask of its servers. There is one here; what there is no part for the server refuses by name.
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "cli/list_flags.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "http/plain_error.hpp"
 #include "model/scheduler_configuration.hpp"
@@ -98,11 +98,11 @@ int health(const Arguments& arguments) {
   print("\n");
   Table table(
       {"ID", "Name", "Address", "SerfStatus", "Version", "Leader", "Voter", "Healthy", "LastIndex", "StableSince"});
-  for (const auto& one : answer.at("Servers").as_array()) {
+  for (const auto& server : answer.at("Servers").as_array()) {
     std::vector<std::string> row;
     for (const char* name :
          {"ID", "Name", "Address", "SerfStatus", "Version", "Leader", "Voter", "Healthy", "LastIndex", "StableSince"})
-      row.push_back(text_of(one.at(name)));
+      row.push_back(text_of(server.at(name)));
     table.add(std::move(row));
   }
   table.print();

@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
@@ -14,7 +15,7 @@ namespace underway::cli {
 namespace {
 
 std::string default_name() {
-  const std::string now = moment(unix_nanos(SystemClock().now()));
+  const std::string now = moment(unix_nanos(current_time()));
   return fmt::format("nomad-state-{}.snap", now.substr(0, 10));
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "crypto/authority.hpp"
 #include "os/file.hpp"
@@ -77,7 +78,7 @@ std::vector<std::string> permitted_domains(const Arguments& arguments) {
 
 int create_authority(const Arguments& arguments) {
   const auto files = authority_files(arguments);
-  const auto made = crypto::Authority::make(subject_of(arguments), days_of(arguments, 1825), SystemClock().now(),
+  const auto made = crypto::Authority::make(subject_of(arguments), days_of(arguments, 1825), current_time(),
                                             permitted_domains(arguments));
   if (os::exists(files.certificate) || os::exists(files.key))
     throw Error(Code::conflict, "there is an authority in this directory already")
@@ -96,7 +97,7 @@ int show_authority(const Arguments& arguments) {
     pem = os::read_file(arguments.positional().front(), 1u << 20);
   }
   if (arguments.has("pem")) {
-    for (const auto& one : crypto::split_certificates(pem)) print(one);
+    for (const auto& certificate : crypto::split_certificates(pem)) print(certificate);
     return kDone;
   }
   std::string between;
@@ -157,9 +158,9 @@ int create_certificate(const Arguments& arguments) {
     for (const auto& more : arguments.all(flag)) leaf.names.push_back(more);
   }
   const auto authority = open_authority(arguments);
-  const auto made = authority.issue(leaf, SystemClock().now());
+  const auto made = authority.issue(leaf, current_time());
   // An authority that is bound to domains signs other names too, and nobody believes it.
-  crypto::verify_certificate(made.certificate, authority.certificate(), SystemClock().now());
+  crypto::verify_certificate(made.certificate, authority.certificate(), current_time());
   write_new(file + "-key.pem", made.key.bytes(), 0600, fmt::format("{} Certificate key", role.title));
   write_new(file + ".pem", made.certificate, 0644, fmt::format("{} Certificate", role.title));
   return kDone;

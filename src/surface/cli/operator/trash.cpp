@@ -3,9 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/agent/local_agent.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/agent/local_agent.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
@@ -19,11 +20,11 @@ constexpr Flag kState{"state", "DIR", "The state directory; /var/lib/underway, o
 os::Trash trash_of(const Arguments& arguments) { return os::Trash(state_directory(arguments) + "/trash"); }
 
 int list_trash(const Arguments& arguments) {
-  const auto now = SystemClock().now();
+  const auto now = current_time();
   const auto trash = trash_of(arguments);
   trash.collect(now);
   Table table({"NAME", "WHAT", "TAKEN AWAY"});
-  for (const auto& one : trash.list()) table.add({one.name, one.what, human_duration(now - one.at) + " ago"});
+  for (const auto& item : trash.list()) table.add({item.name, item.what, human_duration(now - item.at) + " ago"});
   if (table.empty())
     say("nothing lies in the trash");
   else
@@ -69,7 +70,7 @@ int restore_trash(const Arguments& arguments) {
 int empty(const Arguments& arguments) {
   const auto trash = trash_of(arguments);
   Loss loss{.deed = "this empties the trash", .word = "empty", .lost = {}};
-  for (const auto& one : trash.list()) loss.lost.push_back(one.name);
+  for (const auto& item : trash.list()) loss.lost.push_back(item.name);
   if (const auto agreed = ask_before(loss, arguments); agreed != kDone) return agreed;
   for (const auto& name : loss.lost) trash.remove(name);
   return kDone;

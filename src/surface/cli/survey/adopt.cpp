@@ -1,12 +1,13 @@
 // The plan to take an existing management server apart.
+#include "adoption/plan/adoption.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/survey/inputs.hpp"
 #include "cli/terminal.hpp"
-#include "survey/adoption.hpp"
-#include "survey/survey_host.hpp"
+#include "inspection/survey_host.hpp"
 
 namespace underway::cli {
 namespace {
@@ -17,18 +18,18 @@ int run_survey_adopt(const Arguments& arguments) {
   const std::string root = arguments.get("root", "/");
   SurveyInputs inputs = survey_inputs_of(arguments, false);
   if (inputs.hosts.empty()) {
-    survey::HostPlace place;
+    inspection::HostPlace place;
     if (arguments.has("root")) place.root = root;
     place.samples = 20;
-    inputs.hosts.push_back(survey::survey_host(place, SystemClock().now()));
+    inputs.hosts.push_back(inspection::survey_host(place, current_time()));
   }
-  const auto host = survey::merge(inputs.hosts);
-  const auto site = survey::read_site(root);
-  survey::AdoptionOptions options;
+  const auto host = adoption::merge(inputs.hosts);
+  const auto site = inspection::read_site(root);
+  adoption::AdoptionOptions options;
   options.nodes = node_networks_of(inputs);
   for (const auto& list : arguments.all("canary"))
     for (const auto& name : split(list, ',')) options.canary.push_back(name);
-  const auto adoption = survey::plan_adoption(host, site, division_of(inputs), options);
+  const auto adoption = adoption::plan_adoption(host, site, division_of(inputs), options);
   write_directory(*out, adoption.files);
   for (const auto& note : adoption.notes) say("look at: " + note);
   say(fmt::format("the plan is {}/PLAN.md; nothing was changed", *out));

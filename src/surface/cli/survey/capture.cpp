@@ -10,7 +10,7 @@
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "host/local.hpp"
-#include "survey/live.hpp"
+#include "traffic/live.hpp"
 
 namespace underway::cli {
 namespace {
@@ -60,7 +60,7 @@ Duration length_of(const Arguments& arguments) {
   return *length;
 }
 
-std::vector<std::string> progress_lines(const survey::LiveOptions& options, const survey::LiveProgress& now) {
+std::vector<std::string> progress_lines(const traffic::LiveOptions& options, const traffic::LiveProgress& now) {
   const std::string lost = now.lost == 0 ? "none lost" : paint(Colour::red, fmt::format("{} LOST", now.lost), 2);
   return {fmt::format("{}: {} packets ({}) in {}, {}; {} doors, {} conversations; journal {}", options.source,
                       now.packets, human_bytes(now.bytes), human_duration(now.running), lost, now.doors,
@@ -68,13 +68,13 @@ std::vector<std::string> progress_lines(const survey::LiveOptions& options, cons
 }
 
 int run_survey_capture(const Arguments& arguments) {
-  survey::LiveOptions options;
+  traffic::LiveOptions options;
   options.capture.interface = arguments.get("iface");
   if (options.capture.interface.empty())
     throw Error(Code::invalid, "which interface?").advise("add -iface NAME; `ip link` lists them");
   options.capture.macs = arguments.all("mac");
   for (const auto& mac : options.capture.macs) {
-    if (!survey::parse_mac(mac)) throw Error(Code::invalid, fmt::format("'{}' is no MAC", mac));
+    if (!traffic::parse_mac(mac)) throw Error(Code::invalid, fmt::format("'{}' is no MAC", mac));
   }
   options.capture.filter = arguments.get("filter");
   options.surveyed = arguments.all("server");
@@ -88,12 +88,12 @@ int run_survey_capture(const Arguments& arguments) {
 
   Progress progress;
   const bool lively = is_terminal(2);
-  const auto show = [&](const survey::LiveProgress& now) {
+  const auto show = [&](const traffic::LiveProgress& now) {
     if (lively) progress.draw(progress_lines(options, now));
   };
   say(fmt::format("capturing on {} into {}{}", options.source, options.journal,
                   options.length > Duration{0} ? " for " + human_duration(options.length) : ", Ctrl-C ends it"));
-  const auto end = survey::capture_live(space, options, show);
+  const auto end = traffic::capture_live(space, options, show);
   progress.draw(progress_lines(options, end));
   progress.finish();
   say(fmt::format("`underway survey read {0}` shows it, `underway survey report {0}` divides it", options.journal));

@@ -1,16 +1,16 @@
 // The proof of a canary: from now on, these nodes and that server have nothing to say to each other.
+#include "adoption/plan/silence.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
-#include "survey/silence.hpp"
 
 namespace underway::cli {
 namespace {
 
-using survey::Silence;
+using adoption::Silence;
 
 /// "a,b" and repeated flags.
 std::vector<std::string> list_of(const Arguments& arguments, std::string_view flag) {
@@ -68,8 +68,9 @@ std::string verdict_of(const Silence& silence) {
 }
 
 int run_survey_check_silent(const Arguments& arguments) {
-  const auto silence = survey::check_silence(arguments.positional(), survey::parse_party(list_of(arguments, "nodes")),
-                                             survey::parse_party(list_of(arguments, "server")), moment_of(arguments));
+  const auto silence =
+      adoption::check_silence(arguments.positional(), adoption::parse_party(list_of(arguments, "nodes")),
+                              adoption::parse_party(list_of(arguments, "server")), moment_of(arguments));
   for (const auto& problem : silence.problems) say("warning: " + problem);
   if (arguments.has("json"))
     print_json(to_json(silence));

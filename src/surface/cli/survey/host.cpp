@@ -1,4 +1,5 @@
-#include "survey/survey_host.hpp"
+#include "cli/current_time.hpp"
+#include "inspection/survey_host.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -10,12 +11,12 @@ namespace underway::cli {
 namespace {
 
 int run_survey_host(const Arguments& arguments) {
-  survey::HostPlace place;
+  inspection::HostPlace place;
   place.root = arguments.find("root");
   place.process = static_cast<int>(arguments.number("pid").value_or(0));
   place.samples = static_cast<int>(arguments.number("samples").value_or(20));
   if (place.root && place.process != 0) throw Error(Code::invalid, "-root and -pid exclude each other");
-  const auto found = survey::survey_host(place, SystemClock().now());
+  const auto found = inspection::survey_host(place, current_time());
   print_json(json::to_value(found, json::Encoding::compact));
   for (const auto& gap : found.gaps) say(fmt::format("warning: {}", gap));
   say(fmt::format("{}: {} programs, {} timed jobs, {} exports", found.host, found.programs.size(),

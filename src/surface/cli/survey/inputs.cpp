@@ -8,7 +8,7 @@
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
-#include "survey/reading.hpp"
+#include "traffic/reading.hpp"
 
 namespace underway::cli {
 namespace {
@@ -24,16 +24,16 @@ bool is_json(const std::string& path) {
   return !begin.empty() && begin.front() == '{';
 }
 
-survey::Traffic traffic_of(const Arguments& arguments) {
+traffic::Traffic traffic_of(const Arguments& arguments) {
   const auto& files = arguments.positional();
   if (files.empty()) return {};
   if (files.size() > 1 || !is_json(files[0])) {
-    survey::ReadOptions options;
+    traffic::ReadOptions options;
     options.surveyed = arguments.all("server");
-    return survey::read_traffic(files, options);
+    return traffic::read_traffic(files, options);
   }
   try {
-    return json::decode_text<survey::Traffic>(os::read_file(files[0], kMaxJson), "Traffic");
+    return json::decode_text<traffic::Traffic>(os::read_file(files[0], kMaxJson), "Traffic");
   } catch (Error& e) {
     e.while_doing(fmt::format("reading the traffic in '{}'", files[0]));
     throw;
@@ -56,7 +56,7 @@ SurveyInputs survey_inputs_of(const Arguments& arguments, bool something) {
   inputs.traffic = traffic_of(arguments);
   for (const auto& file : arguments.all("host")) {
     try {
-      inputs.hosts.push_back(survey::parse_host_survey(read_input(file)));
+      inputs.hosts.push_back(inspection::parse_host_survey(read_input(file)));
     } catch (Error& e) {
       e.while_doing(fmt::format("reading the survey of a host in '{}'", file));
       throw;
@@ -64,7 +64,7 @@ SurveyInputs survey_inputs_of(const Arguments& arguments, bool something) {
   }
   if (const auto file = arguments.find("overrides")) {
     hcl::Diagnostics diagnostics;
-    inputs.overrides = survey::parse_overrides(read_input(*file), *file, diagnostics);
+    inputs.overrides = adoption::parse_overrides(read_input(*file), *file, diagnostics);
     if (diagnostics.has_errors()) refuse(diagnostics, fmt::format("the overrides '{}'", *file));
   }
   if (something && arguments.positional().empty() && inputs.hosts.empty())
@@ -89,9 +89,9 @@ void write_directory(const std::string& directory, const std::map<std::string, s
   }
 }
 
-survey::Division division_of(const SurveyInputs& inputs) {
-  const survey::ServiceBook book(os::find_file("/etc/services").value_or(""));
-  return survey::divide(inputs.traffic, inputs.hosts, inputs.overrides, book);
+adoption::Division division_of(const SurveyInputs& inputs) {
+  const adoption::ServiceCatalog catalog(os::find_file("/etc/services").value_or(""));
+  return adoption::divide(inputs.traffic, inputs.hosts, inputs.overrides, catalog);
 }
 
 }  // namespace underway::cli

@@ -2,8 +2,8 @@
 /// @file
 /// What the survey's commands read: traffic, surveys of hosts, and overrides, from files.
 
+#include "adoption/division/division.hpp"
 #include "cli/command.hpp"
-#include "survey/division.hpp"
 
 namespace underway::cli {
 
@@ -11,16 +11,16 @@ namespace underway::cli {
 std::vector<Flag> with_survey_flags(std::vector<Flag> flags);
 
 struct SurveyInputs {
-  survey::Traffic traffic;
-  std::vector<survey::HostSurvey> hosts;
-  survey::Overrides overrides;
+  traffic::Traffic traffic;
+  std::vector<inspection::HostSurvey> hosts;
+  adoption::Overrides overrides;
 };
 /// From the positional arguments (captures and journals, or one file of `survey read -json`) and those flags.
 /// Errors: not_found; invalid, with `something` also when no file is given.
 SurveyInputs survey_inputs_of(const Arguments& arguments, bool something = true);
 
 /// Of these inputs, with this machine's services(5).
-survey::Division division_of(const SurveyInputs& inputs);
+adoption::Division division_of(const SurveyInputs& inputs);
 
 /// Networks of the nodes: of the overrides, or else those of the traffic.
 std::vector<std::string> node_networks_of(const SurveyInputs& inputs);

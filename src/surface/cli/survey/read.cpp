@@ -5,15 +5,15 @@
 #include "cli/context.hpp"
 #include "cli/survey/text.hpp"
 #include "cli/terminal.hpp"
-#include "survey/reading.hpp"
+#include "traffic/reading.hpp"
 
 namespace underway::cli {
 namespace {
 
 int run_survey_read(const Arguments& arguments) {
-  survey::ReadOptions options;
+  traffic::ReadOptions options;
   options.surveyed = arguments.all("server");
-  const auto traffic = survey::read_traffic(arguments.positional(), options);
+  const auto traffic = traffic::read_traffic(arguments.positional(), options);
   if (arguments.has("json")) {
     print_json(json::to_value(traffic));
   } else {

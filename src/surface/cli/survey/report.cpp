@@ -1,4 +1,6 @@
 // The division of a management server: as a table, JSON, a page.
+#include "adoption/division/division_html.hpp"
+#include "adoption/draft/capsule_draft.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -6,33 +8,31 @@
 #include "cli/survey/inputs.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
-#include "survey/capsule_draft.hpp"
-#include "survey/division_html.hpp"
 
 namespace underway::cli {
 namespace {
 
-using survey::Division;
-using survey::Service;
+using adoption::Division;
+using adoption::Service;
 
 std::string coloured_verdict(const Service& service) {
-  const std::string text = service.verdict == survey::Verdict::unknown ? "unknown*" : survey::verdict_text(service);
-  return paint(service.verdict == survey::Verdict::unknown ? Colour::yellow
-               : service.critical                          ? Colour::red
-                                                           : Colour::dim,
+  const std::string text = service.verdict == adoption::Verdict::unknown ? "unknown*" : adoption::verdict_text(service);
+  return paint(service.verdict == adoption::Verdict::unknown ? Colour::yellow
+               : service.critical                            ? Colour::red
+                                                             : Colour::dim,
                text);
 }
 
 void print_table(const Division& division) {
   Table table({"SERVICE", "VERDICT", "OPENED BY", "NODES", "HOW OFTEN", "BYTES", "RULE", "CONFIDENCE"});
   for (const auto& service : division.services)
-    table.add({service.name, coloured_verdict(service), survey::opened_by_text(service.opened_by),
-               std::to_string(service.nodes), survey::how_often(service.rhythm),
+    table.add({service.name, coloured_verdict(service), adoption::opened_by_text(service.opened_by),
+               std::to_string(service.nodes), adoption::how_often(service.rhythm),
                human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(service.bytes, 0))), service.rule,
                std::string(describe::spell(service.confidence))});
   table.print();
   const bool unknown = std::any_of(division.services.begin(), division.services.end(),
-                                   [](const Service& s) { return s.verdict == survey::Verdict::unknown; });
+                                   [](const Service& s) { return s.verdict == adoption::Verdict::unknown; });
   if (unknown) print("* unknown is treated as time-critical\n");
 }
 
@@ -48,7 +48,7 @@ void print_lines(std::string_view indent, const std::vector<std::string>& lines)
 }
 
 void print_why(const Service& service) {
-  print(fmt::format("\n{}: {}\n", paint(Colour::bold, service.name), survey::verdict_text(service)));
+  print(fmt::format("\n{}: {}\n", paint(Colour::bold, service.name), adoption::verdict_text(service)));
   std::vector<std::string> lines = {fmt::format("{} (rule {})", service.reason, service.rule)};
   lines.insert(lines.end(), service.evidence.begin(), service.evidence.end());
   print_lines("  ", lines);
@@ -56,11 +56,11 @@ void print_why(const Service& service) {
 }
 
 void write_skeleton(const std::string& directory, const Division& division, const SurveyInputs& inputs) {
-  const auto host = survey::merge(inputs.hosts);
-  auto drafts = survey::draft_capsules(division, host);
-  const auto place = survey::place_of(host, node_networks_of(inputs));
-  survey::suggest_addresses(drafts, place, {});
-  write_directory(directory, survey::skeleton(drafts, place));
+  const auto host = adoption::merge(inputs.hosts);
+  auto drafts = adoption::draft_capsules(division, host);
+  const auto place = adoption::place_of(host, node_networks_of(inputs));
+  adoption::suggest_addresses(drafts, place, {});
+  write_directory(directory, adoption::skeleton(drafts, place));
   for (const auto& without : drafts.without) say("without a draft: " + without);
 }
 
@@ -68,7 +68,7 @@ int run_survey_report(const Arguments& arguments) {
   const SurveyInputs inputs = survey_inputs_of(arguments);
   const Division division = division_of(inputs);
   if (const auto file = arguments.find("html")) {
-    os::write_file(*file, survey::division_html(division));
+    os::write_file(*file, adoption::division_html(division));
     say(fmt::format("wrote {}", *file));
   }
   if (const auto directory = arguments.find("skeleton")) write_skeleton(*directory, division, inputs);

@@ -6,12 +6,12 @@
 namespace underway::cli {
 namespace {
 
-using survey::Part;
-using survey::ServiceFlow;
+using traffic::Part;
+using traffic::ServiceFlow;
 
 std::string door_of(const ServiceFlow& flow) {
-  std::string text = survey::door(flow);
-  if (flow.port == 0 && (flow.protocol == survey::Protocol::tcp || flow.protocol == survey::Protocol::udp))
+  std::string text = traffic::door(flow);
+  if (flow.port == 0 && (flow.protocol == traffic::Protocol::tcp || flow.protocol == traffic::Protocol::udp))
     text = std::string(describe::spell(flow.protocol)) + "/many";
   if (flow.vlan != 0) text += fmt::format(" vlan {}", flow.vlan);
   return text;
@@ -24,10 +24,10 @@ std::string server_of(const ServiceFlow& flow) {
 
 std::string pattern_of(const ServiceFlow& flow) {
   std::string text(describe::spell(flow.pattern));
-  if (flow.opening == survey::Opening::inferred) text += " (opening not seen)";
+  if (flow.opening == traffic::Opening::inferred) text += " (opening not seen)";
   if (flow.refused > 0) text += fmt::format(", {} refused", flow.refused);
-  if (flow.unanswered > 0 && flow.pattern != survey::Pattern::one_way && flow.pattern != survey::Pattern::broadcast &&
-      flow.pattern != survey::Pattern::multicast)
+  if (flow.unanswered > 0 && flow.pattern != traffic::Pattern::one_way && flow.pattern != traffic::Pattern::broadcast &&
+      flow.pattern != traffic::Pattern::multicast)
     text += fmt::format(", {} unanswered", flow.unanswered);
   return text;
 }
@@ -44,14 +44,14 @@ std::string clients_of(const ServiceFlow& flow, bool by_address) {
 
 }  // namespace
 
-std::string rhythm_text(const survey::Rhythm& rhythm) {
+std::string rhythm_text(const traffic::Rhythm& rhythm) {
   if (rhythm.intervals == 0) return "-";
   const std::string median = human_duration(rhythm.median);
   if (!rhythm.regular()) return "about " + median;
   return rhythm.jitter == Duration{0} ? median : median + " ±" + human_duration(rhythm.jitter);
 }
 
-void print_flows(const survey::Traffic& traffic, bool all) {
+void print_flows(const traffic::Traffic& traffic, bool all) {
   Table table(
       {"PART", "DOOR", "SERVER", "LOOKS LIKE", "CLIENTS", "OPENS", "EVERY", "ACTIVE EVERY", "IN", "OUT", "HOW"});
   for (const auto& flow : traffic.flows) {
@@ -65,7 +65,7 @@ void print_flows(const survey::Traffic& traffic, bool all) {
   table.print();
 }
 
-std::string survey_summary(const survey::Traffic& traffic) {
+std::string survey_summary(const traffic::Traffic& traffic) {
   std::string text =
       fmt::format("{} packets in {}, ", traffic.packets, human_duration(Duration{traffic.last - traffic.first}));
   text += traffic.lost == 0 ? "none known to be lost" : paint(Colour::red, fmt::format("{} LOST", traffic.lost), 2);

@@ -19,19 +19,19 @@ class CapsuleFiles : public testing::Test {
     std::filesystem::remove_all(state_);
   }
 
-  static api::ClusterBody asking_for(const std::string& driver, const std::string& image) {
+  static wire::ClusterBody asking_for(const std::string& driver, const std::string& image) {
     model::Task task;
     task.driver = driver;
     task.config = boost::json::object{{"image", image}};
     model::TaskGroup group;
     group.tasks.push_back(task);
-    api::JobWithSource job;
+    wire::JobWithSource job;
     job.job.groups.push_back(group);
-    api::ClusterBody body;
+    wire::ClusterBody body;
     body.jobs.push_back(job);
     return body;
   }
-  static std::string image_in(const api::ClusterBody& body) {
+  static std::string image_in(const wire::ClusterBody& body) {
     return std::string(body.jobs[0].job.groups[0].tasks[0].config.at("image").as_string());
   }
   std::string state_ = testing::TempDir() + "capsule-files-state-" + std::to_string(::getpid());

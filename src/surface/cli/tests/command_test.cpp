@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace underway::cli {
@@ -171,6 +172,24 @@ TEST(Completion, KnowsEveryCommand) {
   for (const auto* command : commands())
     EXPECT_NE(script.find("'" + std::string(command->name) + "')"), std::string::npos) << command->name;
   EXPECT_THROW(completion("fish"), Error);
+}
+
+TEST(Completion, OffersEachNounOnceAndAllOfItsVerbsTogether) {
+  const auto lines = split(completion("bash"), '\n');
+  const auto begins = [&](std::string_view text) {
+    return std::ranges::find_if(lines, [&](const auto& line) { return line.find(text) != std::string::npos; });
+  };
+  const std::string& first = *begins("\"$COMP_CWORD\" -eq 1");
+  const std::size_t quote = first.find("words='") + 7;
+  auto nouns = split(first.substr(quote, first.rfind('\'') - quote), ' ');
+  std::vector<std::string> labels;  // a second of the same name would never be reached
+  for (auto line = begins("case \"${COMP_WORDS[1]}\" in"); trim(*line) != "esac"; ++line) {
+    if (line->starts_with("    '")) labels.push_back(line->substr(5, line->find('\'', 5) - 5));
+  }
+  for (const auto* words : {&nouns, &labels}) {
+    EXPECT_GT(words->size(), 10U);
+    EXPECT_EQ(std::set<std::string>(words->begin(), words->end()).size(), words->size()) << join(*words, " ");
+  }
 }
 
 TEST(Program, HasTheExitCodesThatTheReferenceNames) {

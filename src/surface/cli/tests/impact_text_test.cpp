@@ -5,11 +5,11 @@
 namespace underway::cli {
 namespace {
 
-using impact::Impact;
+using model::Impact;
 
 TEST(ImpactLine, IsThatOfTheWorstPart) {
-  const impact::Judgement moves{Impact::brief, "node c1 is emptied: 1 service moves to other nodes"};
-  const impact::Judgement waits{Impact::drain, "node c2 is emptied: its Slurm jobs end first"};
+  const model::Judgement moves{Impact::brief, "node c1 is emptied: 1 service moves to other nodes"};
+  const model::Judgement waits{Impact::drain, "node c2 is emptied: its Slurm jobs end first"};
   EXPECT_EQ(impact_line({moves}), "Impact: brief: node c1 is emptied: 1 service moves to other nodes");
   EXPECT_EQ(impact_line({moves, waits}), "Impact: drain: node c2 is emptied: its Slurm jobs end first");
   EXPECT_EQ(

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "http/server.hpp"
 
@@ -89,8 +90,8 @@ TEST_F(JobUrl, SendsThePasswordThatIsInItToItsHostAloneAndTellsItToNobody) {
   const auto error = refusal(url("/no.hcl", "anna:p%40ss@"));
   EXPECT_EQ(error.code(), Code::denied);
   EXPECT_EQ(error.text().find("p%40ss"), std::string::npos) << error.text();
-  EXPECT_EQ(without_password("https://anna:secret@git/x"), "https://git/x");
-  EXPECT_EQ(without_password("jobs/web.hcl"), "jobs/web.hcl");
+  EXPECT_EQ(redact_url("https://anna:secret@git/x", UrlUser::absent), "https://git/x");
+  EXPECT_EQ(redact_url("jobs/web.hcl", UrlUser::absent), "jobs/web.hcl");
 }
 
 TEST_F(JobUrl, FollowsRedirectsAsFarAsTheyAreToBeTrusted) {

@@ -85,7 +85,7 @@ TEST(LossesOfState, NameTheSecrets) {
 }
 
 TEST(LossesOfChange, AreThoseOfTheHostsThatGoAndTheJobsThatAreStopped) {
-  api::ClusterPlan plan;
+  wire::ClusterPlan plan;
   EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), IsEmpty());
   plan.cluster.hosts_removed = {"c2"};
   EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), IsEmpty()) << "no Slurm job runs there";
@@ -105,14 +105,14 @@ TEST(ChangesOfAllAtOnce, AreThoseThatTheJobItselfAsksForAndOthersDependOn) {
   model::TaskGroup group{.name = "slurmd"};
   model::Job slurmd{.id = "slurmd"}, health{.id = "health"};
   health.depends_on.push_back({.job = "slurmd"});
-  api::ClusterPlan plan;
-  api::JobChange change{.id = "slurmd"};
+  wire::ClusterPlan plan;
+  wire::JobChange change{.id = "slurmd"};
   change.updates["slurmd"].destructive = 6;
   plan.jobs.push_back(change);
   const auto asked = [&](std::optional<model::UpdateStrategy> update, bool depended_on = true) {
     group.update = std::move(update);
     slurmd.groups = {group};
-    std::vector<api::JobWithSource> wanted{{slurmd, {}}};
+    std::vector<wire::JobWithSource> wanted{{slurmd, {}}};
     if (depended_on) wanted.push_back({health, {}});
     return changes_of_all_at_once(plan, wanted);
   };

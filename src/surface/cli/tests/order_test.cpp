@@ -6,7 +6,7 @@ namespace {
 using Dependencies = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 std::string drawn(const Dependencies& dependencies) {
-  std::vector<api::ServiceStatus> services;
+  std::vector<wire::ServiceStatus> services;
   for (const auto& [id, on] : dependencies) {
     auto& service = services.emplace_back();
     service.id = id;

@@ -8,13 +8,13 @@ namespace underway::cli {
 namespace {
 
 TEST(ShortfallText, SaysWhatDoesNotRunWhyAndWhatToDo) {
-  const api::Shortfall failed{.job = "slurmd",
-                              .version = 3,
-                              .needs_you = true,
-                              .what = "version 3 failed on c1; 5 of 6 run version 2",
-                              .why = "cannot run '/nonexistent/slurmd': No such file or directory",
-                              .advice = "mend the file and apply it, or go back: underway job revert slurmd 2"};
-  const api::Shortfall going{.job = "web", .what = "version 1 is being rolled out: 1 of 3 healthy"};
+  const wire::Shortfall failed{.job = "slurmd",
+                               .version = 3,
+                               .needs_you = true,
+                               .what = "version 3 failed on c1; 5 of 6 run version 2",
+                               .why = "cannot run '/nonexistent/slurmd': No such file or directory",
+                               .advice = "mend the file and apply it, or go back: underway job revert slurmd 2"};
+  const wire::Shortfall going{.job = "web", .what = "version 1 is being rolled out: 1 of 3 healthy"};
   EXPECT_EQ(shortfall_text({failed, going}),
             "! slurmd: version 3 failed on c1; 5 of 6 run version 2\n"
             "    why: cannot run '/nonexistent/slurmd': No such file or directory\n"

@@ -9,19 +9,19 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-saving::Protection by_default() {
-  saving::Protection one;
-  one.job = one.capsule = "ctl";
-  one.pool = "infra";
-  one.standby = true;
-  one.others = 1;
-  one.copies_every = std::chrono::milliseconds(500);
-  one.loss = seconds(5);
-  one.rpo = minutes(5);
-  one.snapshots_by_default = true;
-  one.snapshots_every = hours(24);
-  one.snapshots_kept.last = 2;
-  return one;
+model::Protection by_default() {
+  model::Protection protection;
+  protection.job = protection.capsule = "ctl";
+  protection.pool = "infra";
+  protection.standby = true;
+  protection.others = 1;
+  protection.copies_every = std::chrono::milliseconds(500);
+  protection.loss = seconds(5);
+  protection.rpo = minutes(5);
+  protection.snapshots_by_default = true;
+  protection.snapshots_every = hours(24);
+  protection.snapshots_kept.last = 2;
+  return protection;
 }
 
 TEST(ProtectionText, SaysWhatHoldsWithoutAWordInTheJob) {
@@ -39,21 +39,21 @@ TEST(ProtectionText, SaysWhatHoldsWithoutAWordInTheJob) {
 }
 
 TEST(ProtectionText, NamesTheStandbyAndThePlaceOfBackups) {
-  auto one = by_default();
-  one.standby_node = "infra2";
-  one.snapshots_by_default = false;
-  one.snapshots_every = hours(3);
-  one.snapshots_kept = {.last = 0, .hourly = 24, .daily = 7};
-  one.repository = "sftp:b@elsewhere:/r";
-  one.backups_every = hours(24);
-  one.drills_every = hours(168);
-  const auto text = protection_text({one});
+  auto protection = by_default();
+  protection.standby_node = "infra2";
+  protection.snapshots_by_default = false;
+  protection.snapshots_every = hours(3);
+  protection.snapshots_kept = {.last = 0, .hourly = 24, .daily = 7};
+  protection.repository = "sftp:b@elsewhere:/r";
+  protection.backups_every = hours(24);
+  protection.drills_every = hours(168);
+  const auto text = protection_text({protection});
   EXPECT_NE(text.find("its host dies: infra2 (chosen by itself) has a copy and takes over\n"), text.npos) << text;
   EXPECT_NE(text.find("snapshots:     every 3h, 24 of hours, 7 of days are kept, on its node\n"), text.npos) << text;
   EXPECT_NE(text.find("backups:       every 1d to sftp:b@elsewhere:/r, all are kept; tried every 7d\n"), text.npos)
       << text;
-  one.standby_chosen = true;
-  EXPECT_NE(protection_text({one}).find("infra2 (chosen by hand)"), text.npos);
+  protection.standby_chosen = true;
+  EXPECT_NE(protection_text({protection}).find("infra2 (chosen by hand)"), text.npos);
 }
 
 TEST(ProtectionText, WarnsWhereThereIsNoneAndNotOfWhatKeepsNothing) {
@@ -64,7 +64,7 @@ TEST(ProtectionText, WarnsWhereThereIsNoneAndNotOfWhatKeepsNothing) {
   EXPECT_NE(text.find("its host dies: it waits for that host\n"), text.npos) << text;
   EXPECT_EQ(text.find("copies:"), text.npos) << text;
   EXPECT_NE(text.find("! no other node of pool 'infra' can take it"), text.npos) << text;
-  saving::Protection nothing;
+  model::Protection nothing;
   nothing.capsule = "gate";
   nothing.keeps_nothing = true;
   EXPECT_EQ(protection_text({nothing}),

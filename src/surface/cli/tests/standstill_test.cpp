@@ -8,8 +8,8 @@ namespace {
 using std::chrono::seconds;
 using Names = std::vector<std::string>;
 
-api::ServiceStatus service(const std::string& id, std::int64_t healthy, Names after = {}) {
-  api::ServiceStatus out;
+wire::ServiceStatus service(const std::string& id, std::int64_t healthy, Names after = {}) {
+  wire::ServiceStatus out;
   out.id = id;
   out.wanted = 1;
   out.healthy = healthy;
@@ -21,7 +21,7 @@ api::ServiceStatus service(const std::string& id, std::int64_t healthy, Names af
 class StandstillTest : public ::testing::Test {
  protected:
   StandstillTest() {
-    api::HostState host;
+    wire::HostState host;
     host.name = "infra1";
     host.status = model::HostStatus::running;
     host.node_status = model::NodeStatus::ready;
@@ -36,7 +36,7 @@ class StandstillTest : public ::testing::Test {
     return standstill.find_missing_for_good(status, now += span);
   }
 
-  api::Status status;
+  wire::Status status;
   Standstill standstill;
   async::SteadyTime now = async::SteadyTime(std::chrono::hours(1));
 };

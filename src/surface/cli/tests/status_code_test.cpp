@@ -8,7 +8,7 @@ namespace underway::cli {
 namespace {
 
 TEST(StatusCode, TellsWhetherSomethingNeedsSomebodyAndWhetherAServiceIsAway) {
-  api::Status status;
+  wire::Status status;
   EXPECT_EQ(code_of(status), kDone);
   auto& service = status.services.emplace_back();
   service.wanted = 2;

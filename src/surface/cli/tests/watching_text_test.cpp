@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "cli/impact/dependents.hpp"
-#include "cli/deployment/text.hpp"
-#include "cli/event/event_text.hpp"
-#include "cli/job/explanation_text.hpp"
 #include "cli/alloc/failing_tasks.hpp"
 #include "cli/cluster/rollouts_of_change.hpp"
+#include "cli/deployment/text.hpp"
+#include "cli/event/event_text.hpp"
+#include "cli/impact/dependents.hpp"
+#include "cli/job/explanation_text.hpp"
 
 namespace underway::cli {
 namespace {
@@ -76,7 +76,7 @@ TEST(Verdict, SaysWhatWasTakenBack) {
 }
 
 TEST(Trouble, IsToldOfAnAllocationThatIsInIt) {
-  api::AllocationStub allocation;
+  wire::AllocationStub allocation;
   EXPECT_EQ(trouble_of(allocation), std::nullopt) << "it has only just begun";
   allocation.waiting_for = "'munge' on this node";
   EXPECT_EQ(trouble_of(allocation), "waits for 'munge' on this node");
@@ -98,7 +98,7 @@ TEST(Trouble, IsToldOfAnAllocationThatIsInIt) {
 }
 
 TEST(Trouble, IsToldOfWhatFailedFirstAndNotOfWhatFollowedFromIt) {
-  api::AllocationStub allocation;
+  wire::AllocationStub allocation;
   allocation.client_status = model::ClientStatus::failed;
   auto& tasks = allocation.task_states.emplace();
   auto& slurmd = tasks["slurmd"];
@@ -202,7 +202,7 @@ TEST(EventText, IsALineForPeople) {
 }
 
 TEST(ExplanationText, NamesTheNearestThingToDo) {
-  api::Explanation explanation;
+  wire::Explanation explanation;
   explanation.id = "web";
   explanation.status = model::JobStatus::pending;
   auto& group = explanation.groups.emplace_back();

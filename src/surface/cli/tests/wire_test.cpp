@@ -34,8 +34,8 @@ TEST(Members, AreFoundByAPathAndMissingOnesAreNothing) {
 
 TEST(Members, OfAnAnswerThatNobodyKeepsOutliveIt) {
   std::int64_t sum = 0;
-  for (const auto& one : elements(json::parse("[1, 2, 3]"))) sum += one.as_int64();
-  for (const auto& one : elements(json::parse(R"({"a": [4, 5]})"), "a")) sum += one.as_int64();
+  for (const auto& number : elements(json::parse("[1, 2, 3]"))) sum += number.as_int64();
+  for (const auto& number : elements(json::parse(R"({"a": [4, 5]})"), "a")) sum += number.as_int64();
   for (const auto& [name, value] : members(json::parse(R"({"a": {"b": 6}})"), "a")) sum += value.as_int64();
   EXPECT_EQ(sum, 21);
 }

@@ -60,7 +60,7 @@ int put(const Arguments& arguments) {
   const auto variable = put_variable(arguments);
   const std::string out = arguments.get("out", "none");
   if (out == "json")
-    print_json(json::parse(api::encode_variable(variable)));
+    print_json(json::parse(wire::encode_variable(variable)));
   else if (out == "hcl")
     print(variable_as_hcl(variable));
   else if (out == "table")

@@ -24,7 +24,7 @@ int list_variables(const Arguments& arguments) {
   }
   if (out == "json") {
     boost::json::array all;
-    for (const auto& row : rows) all.push_back(json::parse(api::encode_metadata(row)));
+    for (const auto& row : rows) all.push_back(json::parse(wire::encode_metadata(row)));
     print_json(all);
     return kDone;
   }
@@ -56,7 +56,7 @@ int get(const Arguments& arguments) {
   else if (out == "hcl")
     print(variable_as_hcl(variable));
   else if (out == "json")
-    print_json(json::parse(api::encode_variable(variable)));
+    print_json(json::parse(wire::encode_variable(variable)));
   else if (out != "none")
     throw Error(Code::invalid, fmt::format("-out '{}' is none of table, json, hcl, none", out));
   return kDone;

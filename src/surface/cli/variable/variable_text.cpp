@@ -1,11 +1,11 @@
 #include "cli/variable/variable_text.hpp"
 
-#include "api/variable/variable_body.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 #include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::cli {
 
@@ -34,7 +34,7 @@ VariableSpec parse_json_spec(const std::string& text, const std::string& name) {
     throw;
   }
   if (!value.is_object()) throw Error(Code::invalid, fmt::format("'{}' holds no JSON object", name));
-  auto read = api::decode_variable(value.get_object());
+  auto read = wire::decode_variable(value.get_object());
   return {std::move(read.row.ns), std::move(read.row.path), std::move(read.items), read.row.modify_index};
 }
 

@@ -17,11 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const OutFile& file(const Files& files, const std::string& path) {
-  for (const auto& one : files.files) {
-    if (one.path == path) return one;
+  for (const auto& out_file : files.files) {
+    if (out_file.path == path) return out_file;
   }
   std::string paths;
-  for (const auto& one : files.files) paths += " " + one.path;
+  for (const auto& out_file : files.files) paths += " " + out_file.path;
   throw Error(Code::not_found, path + " is not among" + paths);
 }
 
@@ -44,7 +44,7 @@ TEST(Files, SayWhatANomadDoesNotKnowWithItsLine) {
   const auto files = make_files(underway_with_more().read(), {});
   const auto& job = file(files, "jobs/hpc/munge.nomad.hcl");
   std::map<std::string, const Inexpressible*> by_what;
-  for (const auto& one : files.inexpressible) by_what[one.what] = &one;
+  for (const auto& field : files.inexpressible) by_what[field.what] = &field;
   for (const auto& [what, first] : std::map<std::string, std::string>{
            {"depends_on", "depends_on {"},
            {"group 'cache' task 'redis' resources: pids", "pids = 64"},
@@ -121,9 +121,9 @@ TEST(Files, HoldSecretsOnlyWhenAskedAndThenForTheirOwnerOnly) {
   auto api = small_nomad();
   const auto inventory = api.read();
   const auto without = make_files(inventory, {});
-  for (const auto& one : without.files) {
-    EXPECT_EQ(one.text.find("hush-hush"), std::string::npos) << one.path;
-    EXPECT_EQ(one.text.find("tiger-42"), std::string::npos) << one.path;
+  for (const auto& out_file : without.files) {
+    EXPECT_EQ(out_file.text.find("hush-hush"), std::string::npos) << out_file.path;
+    EXPECT_EQ(out_file.text.find("tiger-42"), std::string::npos) << out_file.path;
   }
   EXPECT_THAT(file(without, "README.md").text, HasSubstr("variable 'nomad/jobs/munge' (hpc): a secret"));
   EXPECT_THAT(file(without, "restore.sh").text, Not(HasSubstr("var put")));
@@ -133,8 +133,8 @@ TEST(Files, HoldSecretsOnlyWhenAskedAndThenForTheirOwnerOnly) {
   EXPECT_THAT(variable.text, HasSubstr("hush-hush"));
   EXPECT_TRUE(variable.secret);
   EXPECT_TRUE(file(with, "auth-methods/site.json").secret);
-  for (const auto& one : with.files) {
-    if (!one.secret) EXPECT_EQ(one.text.find("hush-hush"), std::string::npos) << one.path;
+  for (const auto& out_file : with.files) {
+    if (!out_file.secret) EXPECT_EQ(out_file.text.find("hush-hush"), std::string::npos) << out_file.path;
   }
 }
 

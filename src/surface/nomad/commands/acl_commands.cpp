@@ -1,7 +1,7 @@
 // Rights: what Nomad's commands take besides what ours do.
 #include "base/error.hpp"
-#include "cli/commands.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "nomad/table.hpp"

@@ -2,15 +2,15 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "cli/commands.hpp"
 #include "cli/alloc/exec_terminal.hpp"
+#include "cli/commands.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/alloc_status.hpp"
-#include "nomad/find.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/alloc_status.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -234,15 +234,15 @@ int checks(const Arguments& arguments) {
   if (cli::print_formatted(arguments, results)) return 0;
   const object all = results.is_object() ? results.get_object() : object();
   print(fmt::format("Status of {} Nomad Service Checks\n\n", all.size()));
-  for (const auto& [key, one] : all) {
-    const std::string task = text(one, "Task");
-    Rows rows{{"ID", "=", text(one, "ID")},           {"Name", "=", text(one, "Check")},
-              {"Group", "=", text(one, "Group")},     {"Task", "=", task.empty() ? "(group)" : task},
-              {"Service", "=", text(one, "Service")}, {"Status", "=", text(one, "Status")}};
-    if (cli::number(one, "StatusCode") > 0) rows.push_back({"StatusCode", "=", text(one, "StatusCode")});
-    rows.insert(rows.end(), {{"Mode", "=", text(one, "Mode")},
-                             {"Timestamp", "=", cli::moment(cli::number(one, "Timestamp") * 1'000'000'000)},
-                             {"Output", "=", text(one, "Output")}});
+  for (const auto& [key, check] : all) {
+    const std::string task = text(check, "Task");
+    Rows rows{{"ID", "=", text(check, "ID")},           {"Name", "=", text(check, "Check")},
+              {"Group", "=", text(check, "Group")},     {"Task", "=", task.empty() ? "(group)" : task},
+              {"Service", "=", text(check, "Service")}, {"Status", "=", text(check, "Status")}};
+    if (cli::number(check, "StatusCode") > 0) rows.push_back({"StatusCode", "=", text(check, "StatusCode")});
+    rows.insert(rows.end(), {{"Mode", "=", text(check, "Mode")},
+                             {"Timestamp", "=", cli::moment(cli::number(check, "Timestamp") * 1'000'000'000)},
+                             {"Output", "=", text(check, "Output")}});
     print(columns_text(rows) + "\n");
   }
   return 0;

@@ -2,13 +2,15 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/deployment_status.hpp"
-#include "nomad/find.hpp"
+#include "nomad/commands/deployment_status.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
-#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/rows.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -71,7 +73,7 @@ int monitor(Api& api, const std::string& id, const Arguments& arguments) {
   const auto given = arguments.find("wait");
   const auto every = given ? parse_duration(*given) : Duration(std::chrono::seconds(2));
   if (!every || *every <= Duration{0}) throw Error(Code::invalid, fmt::format("-wait '{}' is no duration", *given));
-  print(fmt::format("{}: Monitoring deployment \"{}\"\n", cli::moment(unix_nanos(SystemClock().now())),
+  print(fmt::format("{}: Monitoring deployment \"{}\"\n", cli::moment(unix_nanos(cli::current_time())),
                     cli::id_text(id, arguments.has("verbose"))));
   follow_deployment(api, id, arguments.has("verbose"), std::chrono::ceil<std::chrono::milliseconds>(*every));
   return 0;

@@ -1,12 +1,13 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/deployment_status.hpp"
-#include "nomad/find.hpp"
+#include "nomad/commands/deployment_status.hpp"
 #include "nomad/commands/monitor.hpp"
-#include "nomad/rows.hpp"
+#include "nomad/find.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -71,9 +72,9 @@ std::string facts(const Json& evaluation, bool verbose) {
 
 void print_related(const Json& evaluation) {
   Rows rows;
-  for (const auto& one : elements(evaluation, "RelatedEvals"))
-    rows.push_back({text(one, "ID"), text(one, "Priority"), text(one, "TriggeredBy"), text(one, "NodeID"),
-                    text(one, "Status"), text(one, "StatusDescription")});
+  for (const auto& related : elements(evaluation, "RelatedEvals"))
+    rows.push_back({text(related, "ID"), text(related, "Priority"), text(related, "TriggeredBy"),
+                    text(related, "NodeID"), text(related, "Status"), text(related, "StatusDescription")});
   if (rows.empty()) return;
   print("\nRelated Evaluations\n" +
         cli::table_text({"ID", "Priority", "Triggered By", "Node ID", "Status", "Description"}, rows));

@@ -3,15 +3,16 @@
 #include "base/json.hpp"
 #include "base/numbers.hpp"
 #include "cli/commands.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/version.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
-#include "nomad/find.hpp"
-#include "nomad/job_plan.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/job_plan.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -23,7 +24,7 @@ using cli::text;
 /// When the clock starts it next.
 void tell_launch(const model::Job& job) {
   if (!job.periodic || !job.periodic->enabled || job.parameterized) return;
-  const TimePoint now = SystemClock().now();
+  const TimePoint now = cli::current_time();
   const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, now);
   if (!next) return;
   const auto wait = (unix_nanos(*next) - unix_nanos(now) + 500'000'000) / 1'000'000'000;

@@ -6,13 +6,13 @@
 #include "cli/terminal.hpp"
 #include "model/diff/diff.hpp"
 #include "nomad/find.hpp"
-#include "nomad/job_diff.hpp"
-#include "nomad/job_plan.hpp"
-#include "nomad/job_status.hpp"
-#include "nomad/commands/monitor.hpp"
 #include "nomad/program.hpp"
-#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/job_diff.hpp"
+#include "nomad/text/job_plan.hpp"
+#include "nomad/text/job_status.hpp"
+#include "nomad/text/rows.hpp"
 #include "os/file.hpp"
 
 namespace underway::nomad {
@@ -49,8 +49,8 @@ int deployments(const Arguments& arguments) {
 }
 
 Json version_of(const Json& versions, std::int64_t number) {
-  for (const auto& one : elements(versions)) {
-    if (cli::number(one, "Version") == number) return one;
+  for (const auto& version : elements(versions)) {
+    if (cli::number(version, "Version") == number) return version;
   }
   throw Error(Code::not_found, fmt::format("Job has no version {}", number));
 }
@@ -62,7 +62,7 @@ std::string difference(const Json& before, const Json& after, bool verbose) {
 }
 
 /// A version, and what it changed of `before` if that is there.
-std::string version_text(const Json& job, const Json* before, const Arguments& arguments) {
+std::string job_version_text(const Json& job, const Json* before, const Arguments& arguments) {
   cli::Lines lines{{"Version", text(job, "Version")},
                    {"Stable", text(job, "Stable")},
                    {"Submit Date", cli::moment(cli::number(job, "SubmitTime"))}};
@@ -108,7 +108,7 @@ int history(const Arguments& arguments) {
   const Json fixed = against ? version_of(versions, *against) : Json();
   std::string between;
   for (const auto& [job, before] : compared(elements(versions), only, against ? &fixed : nullptr, arguments.has("p"))) {
-    print(between + version_text(*job, before, arguments));
+    print(between + job_version_text(*job, before, arguments));
     between = "\n";
   }
   return 0;

@@ -4,12 +4,12 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
-#include "model/evaluation.hpp"
-#include "nomad/rows.hpp"
-#include "scheduler/schedule.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/rows.hpp"
 
 namespace underway::nomad {
 
@@ -26,14 +26,14 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr int kNotPlaced = 2, kFailed = 1;
 
-std::string now() { return cli::moment(unix_nanos(SystemClock().now())); }
+std::string now() { return cli::moment(unix_nanos(cli::current_time())); }
 void headline(const std::string& words) { print(fmt::format("==> {}: {}\n", now(), words)); }
 void line(const std::string& words) { print(fmt::format("    {}: {}\n", now(), words)); }
 
 std::string indented(const std::string& lines) {
   std::string out;
-  for (const auto& one : split(lines, '\n')) {
-    if (!one.empty()) out += "    " + one;
+  for (const auto& line : split(lines, '\n')) {
+    if (!line.empty()) out += "    " + line;
     out += "\n";
   }
   out.pop_back();
@@ -127,29 +127,6 @@ std::string rollback_of(Api& api, const Json& failed) {
   return found;
 }
 
-}  // namespace
-
-std::string GroupFailure::title() const {
-  return fmt::format("Task Group \"{}\" (failed to place {} allocation{}):", group, failed, failed == 1 ? "" : "s");
-}
-
-std::string GroupFailure::reasons(std::string_view prefix) const {
-  std::string out;
-  for (const auto& one : lines) out += fmt::format("{}{}\n", prefix, one);
-  return out;
-}
-
-std::vector<GroupFailure> failures_of(const Json& failed_groups) {
-  std::vector<GroupFailure> out;
-  if (failed_groups.is_null()) return out;
-  for (const auto& [group, metric] :
-       json::decode<std::map<std::string, model::AllocMetric>>(failed_groups, "FailedTGAllocs"))
-    out.push_back({group, metric.coalesced_failures + 1, scheduler::explain(metric)});
-  return out;
-}
-
-namespace {
-
 void tell_failures(const Json& evaluation, const std::string& end, bool verbose) {
   headline(end + " but failed to place all allocations:");
   for (const auto& failure : failures_of(cli::member(evaluation, "FailedTGAllocs"))) {
@@ -234,68 +211,6 @@ int watch_deployment(Api& api, const std::string& id, bool verbose) {
 int watch_unless_detached(Api& api, const cli::Arguments& arguments, const std::string& eval_id) {
   if (eval_id.empty() || arguments.has("detach")) return 0;
   return watch_evaluation(api, eval_id, arguments.has("verbose"));
-}
-
-namespace {
-
-std::string truth_text(bool value) { return value ? "true" : "false"; }
-
-std::string groups_text(const Json& deployment) {
-  const auto& groups = members(deployment, "TaskGroups");
-  const auto any = [&](const char* name) {
-    return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
-      return truth(group.value(), name) || number(group.value(), name) > 0;
-    });
-  };
-  const bool reverts = any("AutoRevert"), canaries = any("DesiredCanaries"), limited = any("ProgressDeadline");
-  std::vector<std::string> headers{"Task Group"};
-  if (reverts) headers.emplace_back("Auto Revert");
-  if (canaries) headers.emplace_back("Promoted");
-  headers.emplace_back("Desired");
-  if (canaries) headers.emplace_back("Canaries");
-  headers.insert(headers.end(), {"Placed", "Healthy", "Unhealthy"});
-  if (limited) headers.emplace_back("Progress Deadline");
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, group] : groups) {
-    std::vector<std::string> row{std::string(name)};
-    if (reverts) row.push_back(truth_text(truth(group, "AutoRevert")));
-    if (canaries) row.push_back(number(group, "DesiredCanaries") > 0 ? truth_text(truth(group, "Promoted")) : "N/A");
-    row.push_back(text(group, "DesiredTotal"));
-    if (canaries) row.push_back(text(group, "DesiredCanaries"));
-    for (const char* count : {"PlacedAllocs", "HealthyAllocs", "UnhealthyAllocs"}) row.push_back(text(group, count));
-    const auto deadline = cli::moment_of(cli::member(group, "RequireProgressBy"));
-    if (limited) row.push_back(deadline.empty() ? "N/A" : deadline);
-    rows.push_back(std::move(row));
-  }
-  return cli::table_text(headers, rows);
-}
-
-}  // namespace
-
-namespace {
-
-std::string with_groups(const std::string& head, const Json& deployment) {
-  if (members(deployment, "TaskGroups").empty()) return head;
-  return head + "\nDeployed\n" + groups_text(deployment);
-}
-
-}  // namespace
-
-std::string deployment_text(const Json& deployment, bool verbose) {
-  if (deployment.is_null()) return "No deployment found\n";
-  return with_groups(cli::facts_text({{"ID", id_text(text(deployment, "ID"), verbose)},
-                                      {"Job ID", text(deployment, "JobID")},
-                                      {"Job Version", text(deployment, "JobVersion")},
-                                      {"Status", text(deployment, "Status")},
-                                      {"Description", text(deployment, "StatusDescription")}}),
-                     deployment);
-}
-
-std::string latest_deployment_text(const Json& deployment, bool verbose) {
-  return with_groups(cli::facts_text({{"ID", id_text(text(deployment, "ID"), verbose)},
-                                      {"Status", text(deployment, "Status")},
-                                      {"Description", text(deployment, "StatusDescription")}}),
-                     deployment);
 }
 
 }  // namespace underway::nomad

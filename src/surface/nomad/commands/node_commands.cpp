@@ -5,10 +5,10 @@
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/find.hpp"
-#include "nomad/node_status.hpp"
-#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/node_status.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

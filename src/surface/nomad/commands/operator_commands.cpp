@@ -8,14 +8,15 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/commands.hpp"
+#include "cli/current_time.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 #include "os/file.hpp"
 #include "snapshot/archive.hpp"
 
@@ -59,11 +60,11 @@ std::string curl_text(const std::string& method, const std::string& url, const s
 /// "Name: value" each, as curl(1) takes them.
 http::Headers headers_of(const std::vector<std::string>& given) {
   http::Headers out;
-  for (const auto& one : given) {
-    const auto colon = one.find(':');
+  for (const auto& word : given) {
+    const auto colon = word.find(':');
     if (colon == std::string::npos || colon == 0)
-      throw Error(Code::invalid, fmt::format("-H '{}' is no header", one)).advise("write it as 'Name: value'");
-    out.add(one.substr(0, colon), std::string(trim(std::string_view(one).substr(colon + 1))));
+      throw Error(Code::invalid, fmt::format("-H '{}' is no header", word)).advise("write it as 'Name: value'");
+    out.add(word.substr(0, colon), std::string(trim(std::string_view(word).substr(colon + 1))));
   }
   return out;
 }
@@ -162,20 +163,21 @@ std::string raft_of(const Json& member) {
 
 std::string members_text(const boost::json::array& all) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& one : all)
-    rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
-                    text(one, "Tags.Leader"), raft_of(one), text(one, "Tags.build"), text(one, "Tags.dc"),
-                    text(one, "Tags.region")});
+  for (const auto& server : all)
+    rows.push_back({text(server, "Name"), text(server, "Addr"), text(server, "Port"), text(server, "Status"),
+                    text(server, "Tags.Leader"), raft_of(server), text(server, "Tags.build"), text(server, "Tags.dc"),
+                    text(server, "Tags.region")});
   return cli::table_text(
       {"Name", "Address", "Port", "Status", "Leader", "Raft Version", "Build", "Datacenter", "Region"}, rows);
 }
 
 std::string members_in_detail(const boost::json::array& all) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& one : all)
-    rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
-                    text(one, "Tags.Leader"), text(one, "ProtocolCur"), raft_of(one), text(one, "Tags.build"),
-                    text(one, "Tags.dc"), text(one, "Tags.region"), member_tags(one)});
+  for (const auto& server : all)
+    rows.push_back({text(server, "Name"), text(server, "Addr"), text(server, "Port"), text(server, "Status"),
+                    text(server, "Tags.Leader"), text(server, "ProtocolCur"), raft_of(server),
+                    text(server, "Tags.build"), text(server, "Tags.dc"), text(server, "Tags.region"),
+                    member_tags(server)});
   return cli::table_text({"Name", "Address", "Port", "Status", "Leader", "Protocol", "Raft Version", "Build",
                           "Datacenter", "Region", "Tags"},
                          rows);
@@ -187,9 +189,9 @@ int members(const Arguments& arguments) {
   const Json answer = session.get("/v1/agent/members"), leader = session.get("/v1/status/leader");
   const std::string_view address = leader.is_string() ? std::string_view(leader.get_string()) : std::string_view();
   boost::json::array all = elements(answer, "Members");
-  for (auto& one : all) {
-    const bool leads = all.size() == 1 || address == text(one, "Addr") + ":" + text(one, "Tags.port");
-    one.as_object()["Tags"].as_object()["Leader"] = leads ? "true" : "false";
+  for (auto& server : all) {
+    const bool leads = all.size() == 1 || address == text(server, "Addr") + ":" + text(server, "Tags.port");
+    server.as_object()["Tags"].as_object()["Leader"] = leads ? "true" : "false";
   }
   if (cli::print_formatted(arguments, all)) return 0;
   const bool whole = arguments.has("detailed") || arguments.has("verbose");
@@ -199,7 +201,7 @@ int members(const Arguments& arguments) {
 
 /// A file of the hour, in the current directory, when none is named.
 int save_snapshot(const Arguments& arguments) {
-  const std::string now = cli::moment(unix_nanos(SystemClock().now()));
+  const std::string now = cli::moment(unix_nanos(cli::current_time()));
   std::string day = now.substr(0, 10);
   std::erase(day, '-');
   const std::string file = !arguments.positional().empty()
@@ -253,7 +255,7 @@ int rotate_key(const Arguments& arguments) {
   if (later && (!span || *span <= Duration{0}))
     throw Error(Code::invalid, fmt::format("-prepublish '{}' is no span of time", *later));
   auto client = cli::make_client(arguments);
-  const Json key = span ? client.prepublish_root_key(SystemClock().now() + *span) : client.rotate_root_key(full);
+  const Json key = span ? client.prepublish_root_key(cli::current_time() + *span) : client.rotate_root_key(full);
   print(keys_text({key}, arguments.has("verbose")));
   return 0;
 }

@@ -2,8 +2,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/commands.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/commands/agent_command.hpp"
@@ -46,8 +46,8 @@ int show(const char* name, const Arguments& arguments, const std::string& id) {
 std::vector<std::pair<std::string, std::string>> matches_of(const Json& answer, const std::string& id) {
   std::vector<std::pair<std::string, std::string>> found;
   for (const auto& [context, command] : kContexts) {
-    for (const auto& one : elements(answer, std::string("Matches.") + context)) {
-      const std::string match(std::string_view(one.as_string()));
+    for (const auto& row : elements(answer, std::string("Matches.") + context)) {
+      const std::string match(std::string_view(row.as_string()));
       if (match == id) return {{command, match}};
       found.emplace_back(command, match);
     }

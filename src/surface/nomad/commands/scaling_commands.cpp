@@ -9,7 +9,7 @@
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -35,8 +35,9 @@ std::string target_text(const Json& policy) {
 std::string policies_text(const array& policies, bool verbose) {
   if (policies.empty()) return "No policies found\n";
   Rows rows;
-  for (const auto& one : policies)
-    rows.push_back({cli::id_text(text(one, "ID"), verbose), text(one, "Enabled"), text(one, "Type"), target_text(one)});
+  for (const auto& policy : policies)
+    rows.push_back({cli::id_text(text(policy, "ID"), verbose), text(policy, "Enabled"), text(policy, "Type"),
+                    target_text(policy)});
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.back() < b.back(); });
   return cli::table_text({"ID", "Enabled", "Type", "Target"}, rows);
 }
@@ -55,8 +56,8 @@ int list_policies(const Arguments& arguments) {
 array matching(Api& api, const std::string& prefix) {
   if (prefix.size() == 1) throw Error(Code::invalid, "Identifier must contain at least two characters.");
   array found;
-  for (const auto& one : elements(api.get(kPolicies))) {
-    if (text(one, "ID").starts_with(prefix)) found.push_back(one);
+  for (const auto& policy : elements(api.get(kPolicies))) {
+    if (text(policy, "ID").starts_with(prefix)) found.push_back(policy);
   }
   if (found.empty())
     throw Error(Code::not_found, fmt::format("No scaling policies with prefix or id \"{}\" found", prefix));

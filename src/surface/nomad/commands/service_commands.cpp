@@ -9,7 +9,7 @@
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -84,20 +84,20 @@ int service_info(const Arguments& arguments) {
   if (cli::print_formatted(arguments, answer)) return 0;
   array all = elements(answer);
   std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) {
-    const auto place = [](const Json& one) { return std::tuple(text(one, "JobID"), text(one, "ID")); };
+    const auto place = [](const Json& service) { return std::tuple(text(service, "JobID"), text(service, "ID")); };
     return place(a) < place(b);
   });
   if (arguments.has("verbose")) {
     std::string between;
-    for (const auto& one : all) {
-      print(between + service_facts(one));
+    for (const auto& service : all) {
+      print(between + service_facts(service));
       between = "\n";
     }
   } else {
     Rows rows;
-    for (const auto& one : all)
-      rows.push_back({text(one, "JobID"), address_of(one), service_tags(one), cli::id_text(text(one, "NodeID"), false),
-                      cli::id_text(text(one, "AllocID"), false)});
+    for (const auto& service : all)
+      rows.push_back({text(service, "JobID"), address_of(service), service_tags(service),
+                      cli::id_text(text(service, "NodeID"), false), cli::id_text(text(service, "AllocID"), false)});
     print(cli::table_text({"Job ID", "Address", "Tags", "Node ID", "Alloc ID"}, rows));
   }
   cli::tell_next_page(api, arguments, "nomad service info");

@@ -1,7 +1,6 @@
 // Variables: get, list, put, purge, init, lock.
 #include <algorithm>
 
-#include "api/variable/variable_body.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
@@ -11,6 +10,7 @@
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -54,7 +54,7 @@ std::string table_of(const model::OpenVariable& variable) {
 }
 
 void show(const Arguments& arguments, const std::string& form, const model::OpenVariable& variable) {
-  const auto value = [&] { return json::parse(api::encode_variable(variable)); };
+  const auto value = [&] { return json::parse(wire::encode_variable(variable)); };
   if (form == "json") cli::print_json(value());
   if (form == "hcl") print(cli::variable_as_hcl(variable, true));
   if (form == "table") print(table_of(variable));
@@ -97,8 +97,9 @@ Json paged(const Api& api, const Arguments& arguments, Json rows) {
 std::string rows_text(const boost::json::array& rows) {
   if (rows.empty()) return "No matching variables found\n";
   std::vector<std::vector<std::string>> cells;
-  for (const auto& one : rows)
-    cells.push_back({text(one, "Namespace"), text(one, "Path"), cli::moment(cli::number(one, "ModifyTime"))});
+  for (const auto& variable : rows)
+    cells.push_back(
+        {text(variable, "Namespace"), text(variable, "Path"), cli::moment(cli::number(variable, "ModifyTime"))});
   return cli::table_text({"Namespace", "Path", "Last Updated"}, cells);
 }
 
@@ -115,7 +116,8 @@ int list_variables(const Arguments& arguments) {
   }
   const bool everywhere = api.client().address().ns == "*";
   if (form == "terse") {
-    for (const auto& one : rows) print((everywhere ? text(one, "Namespace") + "|" : "") + text(one, "Path") + "\n");
+    for (const auto& variable : rows)
+      print((everywhere ? text(variable, "Namespace") + "|" : "") + text(variable, "Path") + "\n");
   }
   if (form == "table") print(rows_text(rows));
   if (form == "go-template") print_by_template(arguments, paged(api, arguments, rows));

@@ -1,4 +1,4 @@
-#include "nomad/alloc_status.hpp"
+#include "nomad/text/alloc_status.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "nomad/job_diff.hpp"
+#include "nomad/text/job_diff.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
 #include "model/diff/diff.hpp"
-#include "nomad/job_plan.hpp"
+#include "nomad/text/job_plan.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -54,8 +54,8 @@ cli::Json plan(std::string_view updates) {
 }
 
 TEST(Plan, IsAChangeWhenAnAllocationIsMadeMovedOrStopped) {
-  for (const char* one : {"Place", "Stop", "Migrate", "DestructiveUpdate", "Canary"})
-    EXPECT_EQ(plan_exit_code(plan(fmt::format(R"({{"{}": 1}})", one))), 1) << one;
+  for (const char* update : {"Place", "Stop", "Migrate", "DestructiveUpdate", "Canary"})
+    EXPECT_EQ(plan_exit_code(plan(fmt::format(R"({{"{}": 1}})", update))), 1) << update;
   EXPECT_EQ(plan_exit_code(plan(R"({"InPlaceUpdate": 2, "Ignore": 1})")), 0);
   EXPECT_EQ(plan_exit_code(json::parse(R"({"Diff": {"Type": "None"}, "Annotations": null})")), 0);
 }

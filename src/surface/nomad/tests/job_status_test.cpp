@@ -1,4 +1,4 @@
-#include "nomad/job_status.hpp"
+#include "nomad/text/job_status.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,4 +1,4 @@
-#include "nomad/rows.hpp"
+#include "nomad/text/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "base/json.hpp"
-#include "nomad/commands/monitor.hpp"
+#include "nomad/text/deployment_text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -146,11 +146,11 @@ TEST_F(ClientTest, FollowsEventsUntilItHasSeenEnough) {
   EXPECT_GT(started.newest, 1);
   EXPECT_EQ(started.complete_from, 1);
   types.clear();
-  const auto one = [&](const boost::json::value& event) {
+  const auto take_one = [&](const boost::json::value& event) {
     keep(event);
     return false;
   };
-  client.events({}, begin, one, [] { return true; });
+  client.events({}, begin, take_one, [] { return true; });
   EXPECT_EQ(types.size(), 1u) << "it stops when it is told so";
   const auto refused = refusal([&] { client.events({{"Jobs"}, 0}, begin, keep, [] { return false; }); });
   EXPECT_EQ(refused.code(), Code::invalid);
@@ -226,7 +226,7 @@ TEST_F(ClientTest, WaitsForNewsAndComesBackWithoutAny) {
 
 TEST_F(ClientTest, AppliesPlansAndStopsAClusterAsAWhole) {
   Client client = serve();
-  api::ClusterBody body;
+  wire::ClusterBody body;
   body.cluster.name = "hpc";
   body.cluster.networks.push_back({"management", "10.77.0.0/24", false});
   body.cluster.pools.resize(1);
@@ -399,7 +399,7 @@ TEST_F(ClientTest, GivesRightsAndTakesThemBack) {
 }
 
 TEST_F(ClientTest, ReadsTheAuditLogAndFollowsIt) {
-  log.emplace(world.loop.executor(), pool, server::AuditOptions{.path = directory + "/audit.log"});
+  log.emplace(world.loop.executor(), pool, world.clock, server::AuditOptions{.path = directory + "/audit.log"});
   world.api.audit = &*log;
   Client client = serve();
   model::Namespace ns;

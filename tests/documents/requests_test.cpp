@@ -29,15 +29,9 @@ std::vector<std::string> files_with(const std::string& folder, const std::string
   return out;
 }
 
-/// A decision with a name of its own could be called by whoever works out by himself what `preview` says. Those about
-/// capsules have names, as they call each other under one set of limits; their library's requests.hpp calls each.
+/// A decision with a name of its own could be called by whoever works out by himself what `preview` says.
 TEST(Requests, EveryDecisionIsTheOneOfARequest) {
-  std::vector<std::string> named;
-  for (const auto& name : files_with("src", " decide_", R"(Decision<[^;{}()]*>\s+decide_\w+\()")) {
-    const auto folder = std::filesystem::path(source_dir()) / std::filesystem::path(name).parent_path();
-    if (!std::filesystem::exists(folder / "requests.hpp")) named.push_back(name);
-  }
-  EXPECT_THAT(named, ::testing::IsEmpty());
+  EXPECT_THAT(files_with("src", " decide_", R"(Decision<[^;{}()]*>\s+decide_\w+\()"), ::testing::IsEmpty());
 }
 
 TEST(Requests, WhatClientsChangeGoesWithItsEntryInTheListOfChanges) {

@@ -1,7 +1,7 @@
 // What a slurmctld believes against what its nodes run, on the real thing: a Slurm job whose processes are gone is
 // found, and ended; what runs is left alone; what waits and runs is held.
 #include "harness/cluster.hpp"
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 namespace underway::harness {
 namespace {

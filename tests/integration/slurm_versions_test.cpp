@@ -14,10 +14,10 @@
 #include "harness/places.hpp"
 #include "harness/slurm_site.hpp"
 #include "slurm/drain.hpp"
-#include "slurm/ends.hpp"
-#include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/ends.hpp"
+#include "slurm/reconcile/hold.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 #include "slurm/version.hpp"
 
 namespace underway::harness {
@@ -428,11 +428,11 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/slurm/slurmctld.hcl", "says nothing: scontrol reconfigure"},
       {"examples/slurm/slurmd.hcl", "AnswerWhatTheExamplesAsk"},
       {"examples/slurm/slurmdbd.hcl", "says nothing: sacctmgr -i add"},
-      {"src/hpc/slurm/ends.cpp", "TellHowJobsEnded"},
-      {"src/hpc/slurm/hold.cpp", "AreHeldAndToldToGoOn"},
+      {"src/hpc/slurm/reconcile/ends.cpp", "TellHowJobsEnded"},
+      {"src/hpc/slurm/reconcile/hold.cpp", "AreHeldAndToldToGoOn"},
       {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
-      {"src/hpc/slurm/reconcile.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
-      {"src/hpc/slurm/reconciler.cpp", "AreHeldAndToldToGoOn"},
+      {"src/hpc/slurm/reconcile/reconcile.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
+      {"src/hpc/slurm/reconcile/reconciler.cpp", "AreHeldAndToldToGoOn"},
       {"src/hpc/adoption/plan/adoption_steps.cpp", "for people; integration.adopt"},
       {"src/hpc/adoption/draft/recipe.cpp", "AnswerWhatTheExamplesAsk"},
       {"src/hpc/adoption/plan/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},

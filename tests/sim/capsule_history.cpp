@@ -55,7 +55,8 @@ CapsuleHistory::CapsuleHistory(Seed seed) {
   // Copies of any age will do: what is lost is told, and looked at where nothing may be.
   for (int i = 0; i < 4; ++i) step(false);
   act([this](const Tables& t, const Context& c) {
-    return ownership::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
+    return decide(t, ownership::SetStandby{"default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_},
+                  c);
   });
 }
 
@@ -234,7 +235,7 @@ void CapsuleHistory::restore_power(Machine& machine) {
 
 void CapsuleHistory::begin_move(int machine) {
   act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return ownership::decide_move(t, {"default", "svc", id, false}, limits_, c);
+    return decide(t, ownership::BeginMove{{"default", "svc", id, false}, limits_}, c);
   });
 }
 
@@ -248,12 +249,12 @@ void CapsuleHistory::administrate() {
       const bool anyway = chance(0.1);
       story_.push_back(fmt::format("{}: move to {}", steps_, id.substr(0, 8)));
       return act([&](const Tables& t, const Context& c) {
-        return ownership::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
+        return decide(t, ownership::BeginMove{{"default", "svc", id, anyway}, limits_}, c);
       });
     }
     case 4:
       return act([this](const Tables& t, const Context& c) {
-        return ownership::decide_cancel(t, "default", "svc", limits_, c);
+        return decide(t, ownership::Cancel{"default", "svc", limits_}, c);
       });
     case 5:
       return act(server::RegisterJob{capsule_job(++versions_), {}, {}});
@@ -280,7 +281,7 @@ void CapsuleHistory::administrate() {
                              chance(0.1));
     default:
       return act([this, id = any_machine().node.id](const Tables& t, const Context& c) {
-        return ownership::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
+        return decide(t, ownership::SetStandby{"default", "svc", id, 20s, Duration{0}, limits_}, c);
       });
   }
 }
@@ -291,7 +292,7 @@ void CapsuleHistory::vouch() {
   if (!row || row->state != CapsuleState::waiting_for_fence) return;
   const auto* machine = machine_of(row->owner);
   if (machine != nullptr && machine->power) return;
-  act([this](const Tables& t, const Context& c) { return ownership::decide_vouch(t, "default", "svc", limits_, c); });
+  act([this](const Tables& t, const Context& c) { return decide(t, ownership::Vouch{"default", "svc", limits_}, c); });
 }
 
 // --- time
@@ -356,7 +357,7 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
         machine_of(now_is->owner) == nullptr) {
       const auto id = any_machine().node.id;
       act([&](const Tables& t, const Context& c) {
-        return ownership::decide_move(t, {"default", "svc", id, true}, limits_, c);
+        return decide(t, ownership::BeginMove{{"default", "svc", id, true}, limits_}, c);
       });
     }
     step(false);

@@ -168,7 +168,7 @@ void CapsuleHistory::give_up_silent() {
 // --- the controller
 
 void CapsuleHistory::control(bool faults) {
-  act([this](const Tables& t, const Context& c) { return ownership::decide_reconciliation(t, limits_, c); });
+  act([this](const Tables& t, const Context& c) { return decide(t, ownership::ReconcileCapsules{limits_}, c); });
   if (!server_) return;
   const auto row = capsule();
   if (!row) return;
@@ -212,11 +212,11 @@ void CapsuleHistory::perform(const Operation& operation, bool faults) {
   if (!server_) return;
   if (operation.todo.action == Action::replicate) {
     return act([&](const Tables& t, const Context& c) {
-      return ownership::decide_replicated(t, "default/svc", operation.todo.node, operation.epoch, outcome, limits_, c);
+      return decide(t, ownership::NoteCopy{"default/svc", operation.todo.node, operation.epoch, outcome, limits_}, c);
     });
   }
   act([&](const Tables& t, const Context& c) {
-    return ownership::decide_outcome(t, "default/svc", operation.move_id, operation.phase, outcome, limits_, c);
+    return decide(t, ownership::EndMoveStep{"default/svc", operation.move_id, operation.phase, outcome, limits_}, c);
   });
 }
 
@@ -265,12 +265,12 @@ void CapsuleHistory::do_fence(const Operation& operation, bool faults) {
   auto* machine = machine_of(operation.todo.node);
   if (machine != nullptr && !machine->can_be_fenced) {
     return act([this](const Tables& t, const Context& c) {
-      return ownership::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
+      return decide(t, ownership::NoteNotFenced{"default/svc", true, "its host has no provider", limits_}, c);
     });
   }
   if (faults && chance(0.3)) {
     return act([this](const Tables& t, const Context& c) {
-      return ownership::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
+      return decide(t, ownership::NoteNotFenced{"default/svc", false, "the provider does not answer", limits_}, c);
     });
   }
   if (machine != nullptr && machine->power) cut_power(*machine);
@@ -284,7 +284,8 @@ void CapsuleHistory::do_fence(const Operation& operation, bool faults) {
     work(*machine, faults);
   }
   act([&](const Tables& t, const Context& c) {
-    return ownership::decide_fenced(t, operation.todo.node, operation.silence, "its host was taken away", limits_, c);
+    return decide(t, ownership::NoteFenced{operation.todo.node, operation.silence, "its host was taken away", limits_},
+                  c);
   });
 }
 

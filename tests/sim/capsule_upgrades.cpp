@@ -32,7 +32,7 @@ void CapsuleHistory::ask_for_upgrade(NewImage image, bool rehearse_only) {
     request.name = "svc";
     request.image = image_name(number);
     request.rehearse_only = rehearse_only;
-    return ownership::decide_upgrade(t, request, limits_, c);
+    return decide(t, ownership::BeginUpgrade{request, limits_}, c);
   });
 }
 
@@ -42,13 +42,13 @@ void CapsuleHistory::take_back() {
     ownership::UpgradeRequest request;
     request.name = "svc";
     request.back = true;
-    return ownership::decide_upgrade(t, request, limits_, c);
+    return decide(t, ownership::BeginUpgrade{request, limits_}, c);
   });
 }
 
 void CapsuleHistory::keep_copies_on(int machine) {
   act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return ownership::decide_standby(t, "default", "svc", id, std::chrono::seconds(20), Duration{0}, limits_, c);
+    return decide(t, ownership::SetStandby{"default", "svc", id, std::chrono::seconds(20), Duration{0}, limits_}, c);
   });
 }
 
@@ -62,8 +62,9 @@ void CapsuleHistory::perform_upgrade(const Operation& operation, bool faults) {
   event();
   if (!server_) return;
   act([&](const Tables& t, const Context& c) {
-    return ownership::decide_upgrade_outcome(t, "default/svc", operation.upgrade_id, operation.upgrade_phase, outcome,
-                                             limits_, c);
+    return decide(
+        t, ownership::EndUpgradeStep{"default/svc", operation.upgrade_id, operation.upgrade_phase, outcome, limits_},
+        c);
   });
 }
 

@@ -89,8 +89,8 @@ class Controllers {
 
   void keep_copies_on(int node) {
     auto decide = [this, node](const tables::Tables& tables, const server::Context& context) {
-      return ownership::decide_standby(tables, "default", "svc", uuid(node), 1h, Duration{0}, controller_.limits(),
-                                       context);
+      return decide(tables, ownership::SetStandby{"default", "svc", uuid(node), 1h, Duration{0}, controller_.limits()},
+                    context);
     };
     run(submitted(std::move(decide)));
     within(1min, [this, node] { return find()->find_replica(uuid(node)) != nullptr; });

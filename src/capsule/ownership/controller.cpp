@@ -2,7 +2,7 @@
 
 #include "async/event.hpp"
 #include "base/log.hpp"
-#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 #include "rehearsal/rehearsal.hpp"
 
 namespace underway::ownership {
@@ -71,7 +71,7 @@ server::FollowerOptions Controller::what_capsules_follow() const {
 }
 
 awaitable<void> Controller::reconcile() {
-  TendCapsules everything{options_.limits};
+  ReconcileCapsules everything{options_.limits};
   co_await server_.apply(std::move(everything));
   const auto* tables = co_await server_.read();
   const TimePoint now = server_.clock().now();

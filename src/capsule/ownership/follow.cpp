@@ -3,7 +3,7 @@
 #include "base/log.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/detail/ownership.hpp"
-#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 
 namespace underway::ownership {
 

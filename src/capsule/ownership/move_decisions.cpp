@@ -35,7 +35,8 @@ Decision<Nothing> concluded(Ownership& ownership) {
 
 }  // namespace
 
-Decision<Nothing> decide_reconciliation(const Tables& tables, const Limits& limits, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const ReconcileCapsules& asked, const Context& context) {
+  const auto& [limits] = asked;
   Decision<Nothing> decision;
   std::set<std::string> known;
   for (auto& capsule : tables::records<Capsule>(tables)) {
@@ -106,9 +107,8 @@ bool enough(const model::CapsuleMove& move, const Limits& limits) {
   return rounds.size() > 2 && rounds.back().bytes > rounds[rounds.size() - 2].bytes / 10 * 8;
 }
 
-Decision<Nothing> decide_outcome(const Tables& tables, const std::string& key, const std::string& move_id,
-                                 MovePhase phase, const Outcome& outcome, const Limits& limits,
-                                 const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const EndMoveStep& asked, const Context& context) {
+  const auto& [key, move_id, phase, outcome, limits] = asked;
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || !capsule->move || capsule->move->id != move_id || capsule->move->phase != phase) return {};
   Ownership ownership = ownership_of(tables, std::move(*capsule), limits, context);
@@ -119,9 +119,8 @@ Decision<Nothing> decide_outcome(const Tables& tables, const std::string& key, c
   return concluded(ownership);
 }
 
-Decision<Nothing> decide_replicated(const Tables& tables, const std::string& key, const std::string& node,
-                                    std::int64_t epoch, const Outcome& outcome, const Limits& limits,
-                                    const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const NoteCopy& asked, const Context& context) {
+  const auto& [key, node, epoch, outcome, limits] = asked;
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || capsule->epoch != epoch || capsule->owner == node) return {};
   Ownership ownership = ownership_of(tables, std::move(*capsule), limits, context);
@@ -139,8 +138,8 @@ std::optional<std::int64_t> silence_of(const Tables& tables, const std::string& 
   return row->silent() ? std::optional(row->status_updated_at) : std::nullopt;
 }
 
-Decision<Nothing> decide_fenced(const Tables& tables, const std::string& node, std::int64_t silent_since,
-                                const std::string& by, const Limits& limits, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const NoteFenced& asked, const Context& context) {
+  const auto& [node, silent_since, by, limits] = asked;
   Decision<Nothing> decision;
   if (silence_of(tables, node) != silent_since) return decision;
   for (auto& capsule : tables::records<Capsule>(tables)) {
@@ -152,8 +151,8 @@ Decision<Nothing> decide_fenced(const Tables& tables, const std::string& node, s
   return decision;
 }
 
-Decision<Nothing> decide_not_fenced(const Tables& tables, const std::string& key, bool missing, const std::string& why,
-                                    const Limits& limits, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const NoteNotFenced& asked, const Context& context) {
+  const auto& [key, missing, why, limits] = asked;
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || !capsule->move) return {};
   Ownership ownership = ownership_of(tables, std::move(*capsule), limits, context);
@@ -185,8 +184,8 @@ void check_target(const Tables& tables, const Capsule& capsule, const std::strin
 
 }  // namespace
 
-Decision<std::string> decide_move(const Tables& tables, const MoveRequest& request, const Limits& limits,
-                                  const Context& context) {
+Decision<std::string> decide(const Tables& tables, const BeginMove& asked, const Context& context) {
+  const auto& [request, limits] = asked;
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   if (capsule.move)
     throw conflict(capsule, fmt::format("it moves to {} already", capsule.move->target_name))
@@ -218,8 +217,8 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
   return decision;
 }
 
-Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, const std::string& name,
-                                const Limits& limits, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const Cancel& asked, const Context& context) {
+  const auto& [ns, name, limits] = asked;
   Capsule capsule = get_capsule(tables, ns, name);
   if (capsule.upgrade && !capsule.move) {
     if (row_of(capsule.upgrade->phase).stretch == Stretch::back)
@@ -239,21 +238,22 @@ Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, con
   return {ownership.take(), {}};
 }
 
-Decision<Nothing> decide_vouch(const Tables& tables, const std::string& ns, const std::string& name,
-                               const Limits& limits, const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const Vouch& asked, const Context& context) {
+  const auto& [ns, name, limits] = asked;
   const Capsule capsule = get_capsule(tables, ns, name);
   const auto node = tables.find_node(capsule.owner);
   if (node && !node->silent())
     throw Error(Code::conflict, fmt::format("{} is not off", node->name))
         .because("its agent is heard of")
         .advise(fmt::format("`underway capsule move {} -to NODE` moves it", name));
-  return decide_fenced(tables, capsule.owner, *silence_of(tables, capsule.owner),
-                       "somebody vouched for it that its host is off", limits, context);
+  return decide(tables,
+                NoteFenced{capsule.owner, *silence_of(tables, capsule.owner),
+                           "somebody vouched for it that its host is off", limits},
+                context);
 }
 
-Decision<Nothing> decide_standby(const Tables& tables, const std::string& ns, const std::string& name,
-                                 const std::string& node, Duration every, Duration rpo, const Limits& limits,
-                                 const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const SetStandby& asked, const Context& context) {
+  const auto& [ns, name, node, every, rpo, limits] = asked;
   Ownership ownership = ownership_of(tables, get_capsule(tables, ns, name), limits, context);
   if (!node.empty() && !tables.find_node(node))
     throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", node));

@@ -5,14 +5,16 @@
 
 #include "ownership/capsules.hpp"
 #include "ownership/phases.hpp"
-#include "server/decision.hpp"
+#include "server/request.hpp"
 
 namespace underway::ownership {
 
 /// Everything that follows from the tables and the clock alone: grants, ends, silence, timeouts, the next phase. To be
 /// asked for whenever something changed, and once a second while time_matters().
-server::Decision<server::Nothing> decide_reconciliation(const tables::Tables& tables, const Limits& limits,
-                                                        const server::Context& context);
+struct ReconcileCapsules {
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const ReconcileCapsules&, const server::Context&);
 /// Whether something waits for time to pass.
 bool time_matters(const tables::Tables& tables);
 
@@ -45,27 +47,42 @@ struct Outcome {
   bool lacks_copy = false;    ///< of an error of transfer: the target has not what the record says that it has
 };
 /// Of an action of a move's phase; without effect when the move is elsewhere by now.
-server::Decision<server::Nothing> decide_outcome(const tables::Tables& tables, const std::string& key,
-                                                 const std::string& move_id, model::MovePhase phase,
-                                                 const Outcome& outcome, const Limits& limits,
-                                                 const server::Context& context);
+struct EndMoveStep {
+  std::string key, move_id;
+  model::MovePhase phase;
+  Outcome outcome;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const EndMoveStep&, const server::Context&);
 /// A copy was made on the standby, of the owner's overlay of that epoch.
-server::Decision<server::Nothing> decide_replicated(const tables::Tables& tables, const std::string& key,
-                                                    const std::string& node, std::int64_t epoch, const Outcome& outcome,
-                                                    const Limits& limits, const server::Context& context);
+struct NoteCopy {
+  std::string key, node;
+  std::int64_t epoch = 0;
+  Outcome outcome;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const NoteCopy&, const server::Context&);
 /// The host of `node` is known to run nothing: its provider says so, or a person. Of every capsule that it owned.
 /// `silent_since`: as silence_of() had it when the provider was asked; what was found of an earlier silence says
 /// nothing.
-server::Decision<server::Nothing> decide_fenced(const tables::Tables& tables, const std::string& node,
-                                                std::int64_t silent_since, const std::string& by, const Limits& limits,
-                                                const server::Context& context);
+struct NoteFenced {
+  std::string node;
+  std::int64_t silent_since = 0;
+  std::string by;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const NoteFenced&, const server::Context&);
 /// Which silence of the node this is: when it was declared silent, in seconds since the epoch; 0: it is not known at
 /// all; nothing: it is heard of.
 std::optional<std::int64_t> silence_of(const tables::Tables& tables, const std::string& node);
 /// It cannot be known: nobody to ask (`missing`), or it failed, and is tried again.
-server::Decision<server::Nothing> decide_not_fenced(const tables::Tables& tables, const std::string& key, bool missing,
-                                                    const std::string& why, const Limits& limits,
-                                                    const server::Context& context);
+struct NoteNotFenced {
+  std::string key;
+  bool missing = false;
+  std::string why;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const NoteNotFenced&, const server::Context&);
 
 struct MoveRequest {
   std::string ns = "default", name;
@@ -74,19 +91,29 @@ struct MoveRequest {
 };
 /// Begins a move; of a capsule whose owner is not heard of a failover. Returns its id. Throws not_found; conflict: it
 /// moves, its job is stopped, the target is not ready, or nothing is there to start from.
-server::Decision<std::string> decide_move(const tables::Tables& tables, const MoveRequest& request,
-                                          const Limits& limits, const server::Context& context);
+struct BeginMove {
+  MoveRequest wanted;
+  Limits limits;
+};
+server::Decision<std::string> decide(const tables::Tables&, const BeginMove&, const server::Context&);
 /// Gives a planned move or an upgrade up, while that is free of charge; later it goes back. Throws not_found, conflict.
-server::Decision<server::Nothing> decide_cancel(const tables::Tables& tables, const std::string& ns,
-                                                const std::string& name, const Limits& limits,
-                                                const server::Context& context);
+struct Cancel {
+  std::string ns, name;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const Cancel&, const server::Context&);
 /// A person says that the owner's host is off. Throws not_found; conflict: its node is heard of.
-server::Decision<server::Nothing> decide_vouch(const tables::Tables& tables, const std::string& ns,
-                                               const std::string& name, const Limits& limits,
-                                               const server::Context& context);
+struct Vouch {
+  std::string ns, name;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const Vouch&, const server::Context&);
 /// Where copies are kept, and how often they are made. Throws not_found.
-server::Decision<server::Nothing> decide_standby(const tables::Tables& tables, const std::string& ns,
-                                                 const std::string& name, const std::string& node, Duration every,
-                                                 Duration rpo, const Limits& limits, const server::Context& context);
+struct SetStandby {
+  std::string ns, name, node;
+  Duration every{}, rpo{};
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const SetStandby&, const server::Context&);
 
 }  // namespace underway::ownership

@@ -114,8 +114,8 @@ Decision<std::string> begin(const Tables& tables, Capsule capsule, model::Capsul
 
 }  // namespace
 
-Decision<std::string> decide_upgrade(const Tables& tables, const UpgradeRequest& request, const Limits& limits,
-                                     const Context& context) {
+Decision<std::string> decide(const Tables& tables, const BeginUpgrade& asked, const Context& context) {
+  const auto& [request, limits] = asked;
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   check_idle(tables, capsule);
   const std::string asked = image_of(*tables.find_job(capsule.ns, capsule.job), capsule.group);
@@ -123,8 +123,8 @@ Decision<std::string> decide_upgrade(const Tables& tables, const UpgradeRequest&
   return begin(tables, std::move(capsule), std::move(upgrade), limits, context);
 }
 
-Decision<std::string> decide_restore(const Tables& tables, const RestoreOrder& request, const Limits& limits,
-                                     const Context& context) {
+Decision<std::string> decide(const Tables& tables, const BeginRestore& asked, const Context& context) {
+  const auto& [request, limits] = asked;
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   check_idle(tables, capsule);
   if (request.snapshot.empty()) throw Error(Code::invalid, "no snapshot is named");
@@ -162,9 +162,8 @@ void failed(Ownership& ownership, const UpgradeOutcome& outcome, const Limits& l
 
 }  // namespace
 
-Decision<Nothing> decide_upgrade_outcome(const Tables& tables, const std::string& key, const std::string& upgrade_id,
-                                         UpgradePhase phase, const UpgradeOutcome& outcome, const Limits& limits,
-                                         const Context& context) {
+Decision<Nothing> decide(const Tables& tables, const EndUpgradeStep& asked, const Context& context) {
+  const auto& [key, upgrade_id, phase, outcome, limits] = asked;
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || !capsule->upgrade || capsule->upgrade->id != upgrade_id || capsule->upgrade->phase != phase)
     return {};

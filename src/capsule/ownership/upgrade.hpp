@@ -17,8 +17,11 @@ struct UpgradeRequest {
 };
 /// Begins an upgrade. Returns its id. Throws not_found; invalid: scripts that are none; conflict: it moves or is being
 /// upgraded, its job is stopped or asks for that image already, its owner is not there, or there is no way back.
-server::Decision<std::string> decide_upgrade(const tables::Tables& tables, const UpgradeRequest& request,
-                                             const Limits& limits, const server::Context& context);
+struct BeginUpgrade {
+  UpgradeRequest wanted;
+  Limits limits;
+};
+server::Decision<std::string> decide(const tables::Tables&, const BeginUpgrade&, const server::Context&);
 
 struct RestoreOrder {
   std::string ns = "default", name;
@@ -26,9 +29,12 @@ struct RestoreOrder {
 };
 /// Begins a restore: an upgrade to the image that it has, with other data. It stops, what it was is saved, the snapshot
 /// takes the overlay's place, it starts, and its check has to pass; else it becomes what it was. Returns its id, as
-/// decide_upgrade; throws the same.
-server::Decision<std::string> decide_restore(const tables::Tables& tables, const RestoreOrder& request,
-                                             const Limits& limits, const server::Context& context);
+/// BeginUpgrade; throws the same.
+struct BeginRestore {
+  RestoreOrder wanted;
+  Limits limits;
+};
+server::Decision<std::string> decide(const tables::Tables&, const BeginRestore&, const server::Context&);
 
 /// What the owner's node found about images.
 struct Looked {
@@ -51,9 +57,12 @@ struct UpgradeOutcome {
   Saved saved;  ///< snapshot; restore: what ran last
 };
 /// Of an action of an upgrade's phase; without effect when the upgrade is elsewhere by now.
-server::Decision<server::Nothing> decide_upgrade_outcome(const tables::Tables& tables, const std::string& key,
-                                                         const std::string& upgrade_id, model::UpgradePhase phase,
-                                                         const UpgradeOutcome& outcome, const Limits& limits,
-                                                         const server::Context& context);
+struct EndUpgradeStep {
+  std::string key, upgrade_id;
+  model::UpgradePhase phase;
+  UpgradeOutcome outcome;
+  Limits limits;
+};
+server::Decision<server::Nothing> decide(const tables::Tables&, const EndUpgradeStep&, const server::Context&);
 
 }  // namespace underway::ownership

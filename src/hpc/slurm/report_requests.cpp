@@ -1,7 +1,7 @@
 #include "slurm/report_requests.hpp"
 
 #include "model/slurm_report.hpp"
-#include "slurm/hold.hpp"
+#include "slurm/reconcile/hold.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {

@@ -5,7 +5,7 @@
 
 #include "server/request.hpp"
 #include "slurm/commands.hpp"
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 namespace underway::slurm {
 

@@ -5,12 +5,12 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "agent/connection_limits.hpp"
+#include "agent/config/connection_limits.hpp"
+#include "agent/config/nomad_compat.hpp"
 #include "agent/data_directory.hpp"
 #include "agent/early_signals.hpp"
 #include "agent/metrics_listener.hpp"
 #include "agent/node_parts.hpp"
-#include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
 #include "api/access/head_check.hpp"
@@ -41,7 +41,7 @@
 #include "server/storage/store_mark.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/installed.hpp"
-#include "slurm/reconciler.hpp"
+#include "slurm/reconcile/reconciler.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/server_trust.hpp"
 

@@ -3,7 +3,7 @@
 /// The one daemon: server role, node role, or both; and the hosts of `local` pools. The only place that chooses
 /// concrete adapters (which store, which drivers, which host provider) and plugs them together.
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 
 namespace underway::agent {
 

@@ -2,7 +2,7 @@
 /// @file
 /// The directory in which an agent keeps everything: who may enter it, and how long what was thrown away stays.
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "async/control_loop.hpp"
 
 namespace underway::agent {

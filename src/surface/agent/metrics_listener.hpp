@@ -4,7 +4,7 @@
 /// it does with Nomad. There are no tokens here, as nobody knows them; the configuration says what is told beside
 /// counts.
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "api/operator/metrics_source.hpp"
 #include "async/loop.hpp"
 #include "http/router.hpp"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "crypto/secret.hpp"
 #include "driver/driver.hpp"
 #include "imageshare/node_images.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// Under which names this machine is dialled.
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 
 namespace underway::agent {
 

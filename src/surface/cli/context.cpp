@@ -8,7 +8,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/json.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"

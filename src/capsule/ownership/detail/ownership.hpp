@@ -17,7 +17,7 @@ class Ownership {
   Ownership(const tables::Tables& tables, const Limits& limits, const server::Context& context,
             std::optional<model::Capsule> record, tables::Row<model::Job> job, std::string group);
 
-  /// decide_reconciliation for this capsule.
+  /// ReconcileCapsules, for this one.
   void reconcile();
   Todo todo() const;
   /// What was changed.

@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/link_executor.hpp"
-#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"

@@ -42,7 +42,7 @@ class CapsuleDesk : public ::testing::Test {
   void reconcile() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return decide_reconciliation(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return decide(t, ReconcileCapsules{limits}, c); });
     }
   }
   model::Capsule capsule(const std::string& name = "svc") const { return get_capsule(desk.tables, "default", name); }
@@ -62,14 +62,14 @@ class CapsuleDesk : public ::testing::Test {
   bool may_start(const model::Allocation& row) { return server::gate_of(desk.tables, dependents, row).start; }
   std::string begin_move(int node, bool without_overlay = false) {
     return desk.run([&](const auto& t, const auto& c) {
-      return decide_move(t, {"default", "svc", uuid(node), without_overlay}, limits, c);
+      return decide(t, BeginMove{{"default", "svc", uuid(node), without_overlay}, limits}, c);
     });
   }
   /// The phase's action came to this.
   void done(Outcome outcome = {}) {
     const auto row = capsule();
     desk.run([&](const auto& t, const auto& c) {
-      return decide_outcome(t, "default/svc", row.move->id, row.move->phase, outcome, limits, c);
+      return decide(t, EndMoveStep{"default/svc", row.move->id, row.move->phase, outcome, limits}, c);
     });
   }
   Todo todo() const { return todo_of(desk.tables, capsule(), limits, desk.clock.now()); }

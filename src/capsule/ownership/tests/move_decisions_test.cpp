@@ -139,7 +139,7 @@ TEST_F(Move, ASourceThatFallsSilentInTheStopIsFenced) {
   EXPECT_EQ(todo().action, Action::fence);
   EXPECT_EQ(todo().node, uuid(from));
   desk.run([&](const auto& t, const auto& c) {
-    return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits, c);
+    return decide(t, NoteFenced{uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits}, c);
   });
   reconcile();
   EXPECT_TRUE(todo().alone);
@@ -165,7 +165,7 @@ TEST_F(Move, CanBeCancelledUntilItGoesBack) {
   const int from = run();
   begin_move(another_than(from));
   const auto cancel = [&] {
-    desk.run([this](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", limits, c); });
+    desk.run([this](const auto& t, const auto& c) { return decide(t, Cancel{"default", "svc", limits}, c); });
   };
   cancel();
   EXPECT_FALSE(capsule().move);
@@ -196,13 +196,13 @@ class Failover : public CapsuleDesk {
  protected:
   void replicate(int to) {
     desk.run([&](const auto& t, const auto& c) {
-      return decide_replicated(t, "default/svc", uuid(to), capsule().epoch, {.begun_at = unix_nanos(desk.clock.now())},
-                               limits, c);
+      return decide(
+          t, NoteCopy{"default/svc", uuid(to), capsule().epoch, {.begun_at = unix_nanos(desk.clock.now())}, limits}, c);
     });
   }
   void fenced(int node) {
     desk.run([&](const auto& t, const auto& c) {
-      return decide_fenced(t, uuid(node), *silence_of(t, uuid(node)), "its host was taken away", limits, c);
+      return decide(t, NoteFenced{uuid(node), *silence_of(t, uuid(node)), "its host was taken away", limits}, c);
     });
     reconcile();
   }
@@ -257,7 +257,8 @@ TEST_F(Failover, AnOwnerThatIsHeardOfAgainKeepsIt) {
   model::Node node = *desk.tables.find_node(uuid(from));
   desk.run(server::RegisterNode{node, "secret", {report(capsule().allocation, ClientStatus::running, true)}});
   // The fence's answer comes late.
-  desk.run([&](const auto& t, const auto& c) { return decide_fenced(t, uuid(from), *silence, "late", limits, c); });
+  desk.run(
+      [&](const auto& t, const auto& c) { return decide(t, NoteFenced{uuid(from), *silence, "late", limits}, c); });
   reconcile();
   EXPECT_FALSE(capsule().move);
   EXPECT_EQ(capsule().owner, uuid(from));
@@ -295,14 +296,14 @@ TEST_F(Failover, WithoutAProviderItWaitsForAPersonsWord) {
   const int from = run();
   replicate(another_than(from));
   const auto vouch = [&] {
-    desk.run([this](const auto& t, const auto& c) { return decide_vouch(t, "default", "svc", limits, c); });
+    desk.run([this](const auto& t, const auto& c) { return decide(t, Vouch{"default", "svc", limits}, c); });
     reconcile();
   };
   EXPECT_EQ(refusal(vouch).code(), Code::conflict) << "its agent is heard of";
   silence(from);
   wait(limits.lease);
   desk.run([this](const auto& t, const auto& c) {
-    return decide_not_fenced(t, "default/svc", true, "the host of c1 has no provider", limits, c);
+    return decide(t, NoteNotFenced{"default/svc", true, "the host of c1 has no provider", limits}, c);
   });
   reconcile();
   EXPECT_EQ(capsule().state, CapsuleState::waiting_for_fence);
@@ -334,7 +335,7 @@ TEST_F(Failover, TheDeadNodeIsTheStandbyAgainWhenItIsBackAndNotBefore) {
   const int from = run({{"standby", false}}), to = another_than(from);
   EXPECT_EQ(successor(), std::pair(std::string(), std::string("no node is chosen to keep copies")));
   desk.run([&](const auto& t, const auto& c) {
-    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+    return decide(t, SetStandby{"default", "svc", uuid(to), 30s, Duration{0}, limits}, c);
   });
   EXPECT_EQ(successor(), std::pair(std::string(), fmt::format("c{} has no copy yet", to)));
   replicate(to);
@@ -375,7 +376,7 @@ TEST_F(Failover, TheStandbyIsCopiedToWhenItIsTime) {
   const int from = run();
   const int to = another_than(from);
   desk.run([&](const auto& t, const auto& c) {
-    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+    return decide(t, SetStandby{"default", "svc", uuid(to), 30s, Duration{0}, limits}, c);
   });
   EXPECT_EQ(todo().action, Action::replicate);
   EXPECT_TRUE(time_matters(desk.tables));
@@ -436,7 +437,7 @@ TEST_F(Failover, TheJobFileSaysThatThereIsNoStandbyAndSomebodySaysOtherwise) {
   EXPECT_EQ(exposed(row, desk.clock.now()), "") << "it is as it was declared";
   const int to = another_than(from);
   desk.run([&](const auto& t, const auto& c) {
-    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+    return decide(t, SetStandby{"default", "svc", uuid(to), 30s, Duration{0}, limits}, c);
   });
   reconcile();
   EXPECT_EQ(todo().node, uuid(to));

@@ -25,17 +25,17 @@ class UpgradeDesk : public CapsuleDesk {
   std::string begin(UpgradeRequest request = {}) {
     request.name = "svc";
     if (request.image.empty()) request.image = "svc:2";
-    return desk.run([&](const auto& t, const auto& c) { return decide_upgrade(t, request, limits, c); });
+    return desk.run([&](const auto& t, const auto& c) { return decide(t, BeginUpgrade{request, limits}, c); });
   }
   std::string begin_restore(const std::string& snapshot) {
     const RestoreOrder request{.ns = "default", .name = "svc", .snapshot = snapshot};
-    return desk.run([&](const auto& t, const auto& c) { return decide_restore(t, request, limits, c); });
+    return desk.run([&](const auto& t, const auto& c) { return decide(t, BeginRestore{request, limits}, c); });
   }
   UpgradePhase phase() const { return capsule().upgrade->phase; }
   void done(UpgradeOutcome outcome = {}) {
     const auto row = capsule();
     desk.run([&](const auto& t, const auto& c) {
-      return decide_upgrade_outcome(t, "default/svc", row.upgrade->id, row.upgrade->phase, outcome, limits, c);
+      return decide(t, EndUpgradeStep{"default/svc", row.upgrade->id, row.upgrade->phase, outcome, limits}, c);
     });
     reconcile();
   }

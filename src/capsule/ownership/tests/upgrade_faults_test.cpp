@@ -24,8 +24,13 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItIsReplacedByACopyFromBeforeWithTheOldI
   run();
   const int from = owner(), to = another_than(from);
   desk.run([&](const auto& t, const auto& c) {
-    return decide_replicated(t, "default/svc", uuid(to), capsule().epoch,
-                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, limits, c);
+    return decide(t,
+                  NoteCopy{"default/svc",
+                           uuid(to),
+                           capsule().epoch,
+                           {.begun_at = unix_nanos(desk.clock.now()), .consistent = true},
+                           limits},
+                  c);
   });
   const std::string old = capsule().allocation;
   begin();
@@ -42,7 +47,7 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItIsReplacedByACopyFromBeforeWithTheOldI
   EXPECT_EQ(phase(), UpgradePhase::roll_back);
   EXPECT_EQ(asked(), "svc.capsule");
   desk.run([&](const auto& t, const auto& c) {
-    return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits, c);
+    return decide(t, NoteFenced{uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits}, c);
   });
   reconcile();
   CapsuleDesk::done();  // transferred
@@ -108,7 +113,7 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItAndComesBackGoesBack) {
 TEST_F(UpgradeInTrouble, IsCancelledForNothingBeforeTheStopAndTakenBackAfterIt) {
   run();
   begin();
-  desk.run([this](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", limits, c); });
+  desk.run([this](const auto& t, const auto& c) { return decide(t, Cancel{"default", "svc", limits}, c); });
   EXPECT_FALSE(capsule().upgrade);
   EXPECT_FALSE(capsule().last_upgrade->rolled_back);
   const std::string old = capsule().allocation;
@@ -119,9 +124,9 @@ TEST_F(UpgradeInTrouble, IsCancelledForNothingBeforeTheStopAndTakenBackAfterIt) 
   ends(old);
   done(saved());
   run_at_home();
-  desk.run([this](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", limits, c); });
+  desk.run([this](const auto& t, const auto& c) { return decide(t, Cancel{"default", "svc", limits}, c); });
   EXPECT_EQ(refusal([&] {
-              desk.run([this](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", limits, c); });
+              desk.run([this](const auto& t, const auto& c) { return decide(t, Cancel{"default", "svc", limits}, c); });
             }).code(),
             Code::conflict);
   goes_back();

@@ -246,8 +246,13 @@ TEST_F(Upgrade, IsTakenBackWithImageAndOverlay) {
   done();
   const auto after = desk.only("svc")->id;
   desk.run([&](const auto& t, const auto& c) {
-    return decide_replicated(t, "default/svc", uuid(another_than(owner())), capsule().epoch,
-                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, limits, c);
+    return decide(t,
+                  NoteCopy{"default/svc",
+                           uuid(another_than(owner())),
+                           capsule().epoch,
+                           {.begun_at = unix_nanos(desk.clock.now()), .consistent = true},
+                           limits},
+                  c);
   });
   EXPECT_EQ(capsule().replicas.size(), 1u);
   begin({.back = true});
@@ -272,8 +277,13 @@ TEST_F(Upgrade, ARestoreKeepsTheImageAndStopsWhatRuns) {
   run();
   const auto first = desk.only("svc");
   desk.run([&](const auto& t, const auto& c) {
-    return decide_replicated(t, "default/svc", uuid(another_than(owner())), capsule().epoch,
-                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, limits, c);
+    return decide(t,
+                  NoteCopy{"default/svc",
+                           uuid(another_than(owner())),
+                           capsule().epoch,
+                           {.begun_at = unix_nanos(desk.clock.now()), .consistent = true},
+                           limits},
+                  c);
   });
   const UpgradeOutcome same{.looked = {"sha256:old", "sha256:old", "sha256:old"}};
   begin_restore("s7");

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "node/task/fetch_request.hpp"
+#include "node/artifact/fetch_request.hpp"
 #include "os/fd.hpp"
 
 namespace underway::node::fetch {

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "node/fetch/fetch.hpp"
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 namespace underway::node::fetch {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 namespace underway::node::fetch {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "base/error.hpp"
+#include "node/artifact/fetch_request.hpp"
+#include "node/streams/file_access.hpp"
 #include "node/task/environment.hpp"
-#include "node/task/fetch_request.hpp"
-#include "node/task/file_access.hpp"
 #include "node/template/template_renderer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -17,7 +17,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "link/relay.hpp"
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 namespace underway::node {
 

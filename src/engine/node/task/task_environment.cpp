@@ -1,8 +1,8 @@
 #include "node/task/task_environment.hpp"
 
 #include "base/text.hpp"
-#include "node/task/destination.hpp"
-#include "node/task/file_access.hpp"
+#include "node/artifact/destination.hpp"
+#include "node/streams/file_access.hpp"
 #include "node/task/task_runner.hpp"
 
 namespace underway::node {

@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "crypto/digest.hpp"
-#include "node/task/destination.hpp"
-#include "node/task/file_access.hpp"
+#include "node/artifact/destination.hpp"
+#include "node/streams/file_access.hpp"
 #include "node/task/task_event.hpp"
 
 namespace underway::node {

@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "node/artifact/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
-#include "node/task/artifact.hpp"
 #include "node/task/task_event.hpp"
 #include "os/process.hpp"
 

@@ -1,5 +1,5 @@
 // What a task needs before it can start, and what a new version of it brings.
-#include "node/task/artifact.hpp"
+#include "node/artifact/artifact.hpp"
 #include "node/task/task_event.hpp"
 #include "node/task/task_runner.hpp"
 

@@ -13,10 +13,10 @@
 
 #include "hcl/context.hpp"
 #include "model/job/job.hpp"
+#include "node/artifact/destination.hpp"
 #include "node/server/cluster_data.hpp"
-#include "node/task/destination.hpp"
+#include "node/streams/file_access.hpp"
 #include "node/task/environment.hpp"
-#include "node/task/file_access.hpp"
 #include "node/task/interpolate.hpp"
 #include "os/user.hpp"
 

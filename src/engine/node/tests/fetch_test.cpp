@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "fixture.hpp"
 #include "harness/places.hpp"
-#include "node/task/fetch_request.hpp"
+#include "node/artifact/fetch_request.hpp"
 #include "os/process.hpp"
 
 namespace underway::node {

@@ -3,9 +3,9 @@
 #include "base/json.hpp"
 #include "fixture.hpp"
 #include "node/allocation/state_file.hpp"
-#include "node/task/artifact.hpp"
-#include "node/task/file_access.hpp"
-#include "node/task/log_reader.hpp"
+#include "node/artifact/artifact.hpp"
+#include "node/streams/file_access.hpp"
+#include "node/streams/log_reader.hpp"
 
 namespace underway::node {
 namespace {

@@ -105,23 +105,23 @@ TEST_F(JudgeTest, OfACapsule) {
   const int to = at == 1 ? 2 : 1;
   const auto moved = [&](bool without) {
     return site.judged([&](const Tables& t, const Context& c) {
-      return ownership::decide_move(t, {"default", "ctl", uuid(to), without}, site.limits, c);
+      return decide(t, ownership::BeginMove{{"default", "ctl", uuid(to), without}, site.limits}, c);
     });
   };
   EXPECT_EQ(moved(false), fmt::format("brief: capsule 'ctl' moves to infra{}, and is away meanwhile", to));
   EXPECT_EQ(told(site.upgraded("ctl", "ctl:2")), "brief: capsule 'ctl' is rehearsed, then started from 'ctl:2'");
   EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return ownership::decide_upgrade(t, {.name = "ctl", .image = "ctl:2", .rehearse_only = true}, site.limits, c);
+    return decide(t, ownership::BeginUpgrade{{.name = "ctl", .image = "ctl:2", .rehearse_only = true}, site.limits}, c);
   }),
             "none: capsule 'ctl' is rehearsed with 'ctl:2' on a clone");
   EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return ownership::decide_restore(t, {.ns = "default", .name = "ctl", .snapshot = "s7"}, site.limits, c);
+    return decide(t, ownership::BeginRestore{{.ns = "default", .name = "ctl", .snapshot = "s7"}, site.limits}, c);
   }),
             "outage: capsule 'ctl' loses what was written since the snapshot s7");
   EXPECT_EQ(told(site.drained(at)), fmt::format("brief: node infra{} is emptied: 1 service moves to other nodes", at))
       << "another node of its pool keeps copies by itself";
   site.desk.run([&](const auto& t, const auto& c) {
-    return ownership::decide_standby(t, "default", "ctl", "", 0s, 5min, site.limits, c);
+    return decide(t, ownership::SetStandby{"default", "ctl", "", 0s, 5min, site.limits}, c);
   });
   EXPECT_EQ(told(site.drained(at)),
             fmt::format("outage: node infra{} is emptied: job 'ctl' has nowhere to go (it has no standby that is "

@@ -68,7 +68,7 @@ class Site {
   void reconcile() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return ownership::decide_reconciliation(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return decide(t, ownership::ReconcileCapsules{limits}, c); });
     }
   }
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
@@ -122,7 +122,7 @@ class Site {
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
     const ownership::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
     return findings(
-        [&](const Tables& t, const Context& c) { return ownership::decide_upgrade(t, request, limits, c); });
+        [&](const Tables& t, const Context& c) { return decide(t, ownership::BeginUpgrade{request, limits}, c); });
   }
 
   server::testing::Desk desk;

@@ -113,7 +113,7 @@ class TakenApart final : public LccSite {
     node(2, "infra2", "infra");
     for (const char* name : {"slurm-services", "chrony", "log", "files", "mail", "gateway"}) {
       desk.run([&](const auto& t, const auto& c) {
-        return ownership::decide_standby(t, "default", name, uuid(2), 60s, 5min, limits, c);
+        return decide(t, ownership::SetStandby{"default", name, uuid(2), 60s, 5min, limits}, c);
       });
     }
     node(3, "mgmt", "management");

@@ -2,9 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/hold.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
 // What slurmd's log says of ends, as Slurm 20.11.4, 22.05.8 and 24.11.5 write it.
-#include "slurm/ends.hpp"
+#include "slurm/reconcile/ends.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 #include <gtest/gtest.h>
 
-#include "slurm/hold.hpp"
+#include "slurm/reconcile/hold.hpp"
 
 namespace underway::slurm {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "agent/config.hpp"
-#include "agent/reference.hpp"
+#include "agent/config/config.hpp"
+#include "agent/config/reference.hpp"
 #include "agent/server_names.hpp"
 #include "base/error.hpp"
 #include "harness/places.hpp"

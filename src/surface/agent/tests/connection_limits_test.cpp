@@ -1,4 +1,4 @@
-#include "agent/connection_limits.hpp"
+#include "agent/config/connection_limits.hpp"
 
 #include <gtest/gtest.h>
 

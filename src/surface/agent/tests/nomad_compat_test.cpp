@@ -1,5 +1,5 @@
 // The switch: what it gives, what it never gives, and that each is told.
-#include "agent/nomad_compat.hpp"
+#include "agent/config/nomad_compat.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

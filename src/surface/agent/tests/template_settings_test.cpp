@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/error.hpp"
 
 namespace underway::agent {

@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "ownership/controller.hpp"
-#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 #include "wire/capsule/capsule.hpp"
 
 namespace underway::api {

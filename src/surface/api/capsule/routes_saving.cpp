@@ -4,7 +4,6 @@
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
-#include "ownership/requests.hpp"
 #include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
 #include "wire/capsule/saving.hpp"

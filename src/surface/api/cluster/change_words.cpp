@@ -4,7 +4,7 @@
 
 #include "api/cluster/apply_directory.hpp"
 #include "base/text.hpp"
-#include "ownership/requests.hpp"
+#include "ownership/upgrade.hpp"
 #include "server/job/deployment_decisions.hpp"
 #include "server/job/scaling_decisions.hpp"
 #include "server/node/drain_decisions.hpp"

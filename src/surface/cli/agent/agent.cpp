@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "agent/nomad_compat.hpp"
-#include "agent/nomad_keys.hpp"
+#include "agent/config/nomad_compat.hpp"
+#include "agent/config/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cli/agent/agent_start.hpp"

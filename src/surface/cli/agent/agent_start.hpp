@@ -6,7 +6,8 @@
 
 namespace underway::cli {
 
-/// `as_nomad`: the program was called by that name, under which -dev is as open as there (agent/nomad_compat.hpp).
+/// `as_nomad`: the program was called by that name, under which -dev is as open as there
+/// (agent/config/nomad_compat.hpp).
 int run_agent(const Arguments& arguments, bool as_nomad);
 
 }  // namespace underway::cli

@@ -1,5 +1,5 @@
 // What is checked without a server: the agent's configuration, and certificates in files.
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/current_time.hpp"

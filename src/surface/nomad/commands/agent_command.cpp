@@ -1,6 +1,6 @@
 #include "nomad/commands/agent_command.hpp"
 
-#include "agent/nomad_keys.hpp"
+#include "agent/config/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "cli/agent/agent_start.hpp"
 #include "cli/commands.hpp"

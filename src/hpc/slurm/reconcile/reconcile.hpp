@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "slurm/ends.hpp"
-#include "slurm/slurm_jobs.hpp"
+#include "slurm/reconcile/ends.hpp"
+#include "slurm/reconcile/slurm_jobs.hpp"
 
 namespace underway::slurm {
 

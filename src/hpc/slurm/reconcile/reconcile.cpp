@@ -1,4 +1,4 @@
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 #include <fmt/format.h>
 

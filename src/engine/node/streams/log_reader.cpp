@@ -1,4 +1,4 @@
-#include "node/task/log_reader.hpp"
+#include "node/streams/log_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

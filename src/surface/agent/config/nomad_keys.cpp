@@ -1,8 +1,8 @@
-#include "agent/nomad_keys.hpp"
+#include "agent/config/nomad_keys.hpp"
 
 #include <algorithm>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/text.hpp"
 
 namespace underway::agent {

@@ -1,9 +1,9 @@
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "agent/nomad_keys.hpp"
+#include "agent/config/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"

@@ -3,7 +3,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
-#include "slurm/reconciler.hpp"
+#include "slurm/reconcile/reconciler.hpp"
 #include "slurm/report_requests.hpp"
 #include "tables/slurm_reports.hpp"
 

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "node/detail/node_impl.hpp"
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 namespace underway::node {
 

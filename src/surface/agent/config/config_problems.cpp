@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "network/network.hpp"

@@ -1,7 +1,7 @@
-#include "node/task/destination.hpp"
+#include "node/artifact/destination.hpp"
 
 #include "base/error.hpp"
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 namespace underway::node {
 

@@ -1,4 +1,4 @@
-#include "slurm/reconciler.hpp"
+#include "slurm/reconcile/reconciler.hpp"
 
 #include "base/log.hpp"
 #include "base/text.hpp"

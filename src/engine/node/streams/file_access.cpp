@@ -1,4 +1,4 @@
-#include "node/task/file_access.hpp"
+#include "node/streams/file_access.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

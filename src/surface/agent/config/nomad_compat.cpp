@@ -1,4 +1,4 @@
-#include "agent/nomad_compat.hpp"
+#include "agent/config/nomad_compat.hpp"
 
 #include "base/text.hpp"
 

@@ -1,4 +1,4 @@
-#include "slurm/ends.hpp"
+#include "slurm/reconcile/ends.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "slurm/hold.hpp"
+#include "slurm/reconcile/hold.hpp"
 
 namespace underway::slurm {
 namespace {

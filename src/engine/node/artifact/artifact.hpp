@@ -4,7 +4,7 @@
 /// the memory it takes is given back. It gets one FetchRequest as JSON on standard input (headers may hold
 /// credentials, which must not show in arguments), and on failure says why on standard output.
 
-#include "node/task/fetch_request.hpp"
+#include "node/artifact/fetch_request.hpp"
 #include "node/runtime.hpp"
 #include "node/template/template_renderer.hpp"
 

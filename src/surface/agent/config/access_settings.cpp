@@ -1,5 +1,5 @@
 // The parts of the configuration that say who may do what, and how much: `acl`, `audit`, `limits`.
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 
 namespace underway::agent {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/config.hpp"
+#include "agent/config/config.hpp"
 
 namespace underway::agent {
 

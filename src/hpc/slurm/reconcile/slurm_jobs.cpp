@@ -1,4 +1,4 @@
-#include "slurm/slurm_jobs.hpp"
+#include "slurm/reconcile/slurm_jobs.hpp"
 
 #include <algorithm>
 

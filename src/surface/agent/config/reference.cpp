@@ -1,7 +1,7 @@
-#include "agent/reference.hpp"
+#include "agent/config/reference.hpp"
 
-#include "agent/config.hpp"
-#include "agent/nomad_keys.hpp"
+#include "agent/config/config.hpp"
+#include "agent/config/nomad_keys.hpp"
 #include "jobspec/reference.hpp"
 
 namespace underway::agent {
@@ -61,7 +61,8 @@ std::string configuration_reference() {
              "Nomad's. An unknown key\nis refused with the nearest one that exists. Durations are written like "
              "`\"30s\"` or "
              "`\"1h15m\"`.\n\n"
-             "<!-- generated from the descriptions in src/surface/agent/config.cpp; UNDERWAY_ACCEPT=1 with the agent "
+             "<!-- generated from the descriptions in src/surface/agent/config/config.cpp; UNDERWAY_ACCEPT=1 with the "
+             "agent "
              "tests "
              "rewrites it -->",
              describe::structure_of<Config>(), "configuration") +

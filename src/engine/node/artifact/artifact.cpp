@@ -1,4 +1,4 @@
-#include "node/task/artifact.hpp"
+#include "node/artifact/artifact.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// A slurmctld that starts in a capsule starts held (slurm/hold.hpp): it may have come from an older state. This
-/// controller sees it, compares what it believes with what the nodes run (slurm/reconcile.hpp), mends what can be
-/// mended, writes down the rest for people, and lets it go on.
+/// A slurmctld that starts in a capsule starts held (slurm/reconcile/hold.hpp): it may have come from an older state.
+/// This controller sees it, compares what it believes with what the nodes run (slurm/reconcile/reconcile.hpp), mends
+/// what can be mended, writes down the rest for people, and lets it go on.
 ///
 /// One that does not reach a node takes it for dead after SlurmdTimeout, and ends its jobs. While the agents see that
 /// those jobs run it is told to take no node for dead, however long that takes.
@@ -10,9 +10,9 @@
 #include "async/group.hpp"
 #include "async/loop_clock.hpp"
 #include "slurm/commands.hpp"
-#include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
-#include "slurm/reconcile.hpp"
+#include "slurm/reconcile/hold.hpp"
+#include "slurm/reconcile/reconcile.hpp"
 
 namespace underway::slurm {
 

@@ -1,4 +1,4 @@
-#include "slurm/hold.hpp"
+#include "slurm/reconcile/hold.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "node/task/fetch_request.hpp"
+#include "node/artifact/fetch_request.hpp"
 
 namespace underway::node {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/template_settings.hpp"
+#include "agent/config/template_settings.hpp"
 #include "base/describe.hpp"
 #include "http/endpoint.hpp"
 #include "model/job/job.hpp"

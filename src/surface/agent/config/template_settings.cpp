@@ -1,4 +1,4 @@
-#include "agent/template_settings.hpp"
+#include "agent/config/template_settings.hpp"
 
 #include "base/error.hpp"
 #include "base/text.hpp"

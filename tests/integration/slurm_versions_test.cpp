@@ -433,6 +433,7 @@ TEST(SlurmReaders, AreAllKnown) {
       {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
       {"src/hpc/slurm/reconcile/reconcile.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
       {"src/hpc/slurm/reconcile/reconciler.cpp", "AreHeldAndToldToGoOn"},
+      {"src/hpc/slurm/reconcile/slurm_jobs.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
       {"src/hpc/adoption/plan/adoption_steps.cpp", "for people; integration.adopt"},
       {"src/hpc/adoption/draft/recipe.cpp", "AnswerWhatTheExamplesAsk"},
       {"src/hpc/adoption/plan/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},
@@ -456,7 +457,8 @@ TEST(SlurmReaders, AreAllKnown) {
   for (const auto& [file, where] : known) EXPECT_THAT(found.out, HasSubstr(file + "\n")) << "asks nothing any more";
   // And each command of ours is given above.
   const std::string here = read_text(source_dir() + "/tests/integration/slurm_versions_test.cpp");
-  std::istringstream commands(shell("grep -rhoE '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm/*.hpp").out);
+  std::istringstream commands(
+      shell("grep -rhoE --include='*.hpp' '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm").out);
   for (std::string name; std::getline(commands, name);)
     EXPECT_NE(here.find("slurm::" + name), std::string::npos) << name << ") is not tried with each release";
 }

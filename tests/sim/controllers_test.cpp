@@ -88,11 +88,8 @@ class Controllers {
   Controllers& operator=(const Controllers&) = delete;
 
   void keep_copies_on(int node) {
-    auto decide = [this, node](const tables::Tables& tables, const server::Context& context) {
-      return decide(tables, ownership::SetStandby{"default", "svc", uuid(node), 1h, Duration{0}, controller_.limits()},
-                    context);
-    };
-    run(submitted(std::move(decide)));
+    const std::string id = uuid(node);
+    run(submitted(ownership::SetStandby{"default", "svc", id, 1h, Duration{0}, controller_.limits()}));
     within(1min, [this, node] { return find()->find_replica(uuid(node)) != nullptr; });
   }
   /// How long it took.

@@ -114,8 +114,8 @@ Decision<std::string> begin(const Tables& tables, Capsule capsule, model::Capsul
 
 }  // namespace
 
-Decision<std::string> decide(const Tables& tables, const BeginUpgrade& asked, const Context& context) {
-  const auto& [request, limits] = asked;
+Decision<std::string> decide(const Tables& tables, const BeginUpgrade& begun, const Context& context) {
+  const auto& [request, limits] = begun;
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   check_idle(tables, capsule);
   const std::string asked = image_of(*tables.find_job(capsule.ns, capsule.job), capsule.group);

@@ -69,7 +69,10 @@ class StatusOfLoops : public AccessTest {
  protected:
   StatusOfLoops() {
     world.server.loops().start(tasks_, drains(fail));
-    server::testing::run_until(world.loop, [this] { return world.server.loops().health().back().failures > 0; });
+    server::testing::run_until(world.loop, [this] {
+      const auto& health = world.server.loops().health();
+      return !health.empty() && health.back().failures > 0;
+    });
     later_.now = std::chrono::steady_clock::now() + 2min;
     async::LoopClock::simulate(&later_);
   }

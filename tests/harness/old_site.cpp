@@ -55,8 +55,8 @@ void OldSite::take_installed_packages(const std::string& image) const {
   text = std::regex_replace(text, std::regex("  from debian[^}]*\\}\n"), "  from directory \"" + root + "\" {}\n");
   text = std::regex_replace(text, std::regex("  packages = .*\n"), "");
   write_text(file, text);
-  require(shell(source_dir() + "/examples/decoupled/images/installed-root " + plan() + "/images/" + root + " " +
-                    list + " iproute2 procps util-linux",
+  require(shell(source_dir() + "/examples/decoupled/images/installed-root " + plan() + "/images/" + root + " " + list +
+                    " iproute2 procps util-linux",
                 seconds(120)),
           "no root directory");
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Where a test finds what it was not given. cmake/places.cpp.in has the values, one small file for each test: were they
-/// definitions of the compiler, no object of a test could be shared between two checkouts.
+/// Where a test finds what it was not given. cmake/places.cpp.in has the values, one small file for each test: were
+/// they definitions of the compiler, no object of a test could be shared between two checkouts.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-#include "harness/places.hpp"
 #include "harness/slurm_site.hpp"
+#include "harness/places.hpp"
 
 #include <unistd.h>
 
@@ -18,9 +18,9 @@ std::vector<SlurmRelease> slurm_releases() {
 }
 
 SlurmSite::SlurmSite(const SlurmRelease& release) {
-  process_ = std::make_unique<Background>(Command{
-      .argv = {"unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
-               source_dir() + "/tests/harness/slurm-site", directory_.path(), release.root, release.cgroup}});
+  process_ = std::make_unique<Background>(
+      Command{.argv = {"unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
+                       source_dir() + "/tests/harness/slurm-site", directory_.path(), release.root, release.cgroup}});
   const std::string pid = std::to_string(process_->pid());
   const bool ready = eventually(seconds(60), [&] {
     init_ = read_text("/proc/" + pid + "/task/" + pid + "/children");

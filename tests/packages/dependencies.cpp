@@ -51,9 +51,7 @@ std::vector<Dependency> parse_dependencies(const std::string& page) {
   return found;
 }
 
-std::vector<Dependency> dependencies() {
-  return parse_dependencies(read_text(source_dir() + "/docs/dependencies.md"));
-}
+std::vector<Dependency> dependencies() { return parse_dependencies(read_text(source_dir() + "/docs/dependencies.md")); }
 
 std::vector<std::string> packages_of_setup() {
   const std::string script = read_text(source_dir() + "/packaging/setup");

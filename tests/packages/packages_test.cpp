@@ -75,12 +75,12 @@ class Packages : public testing::Test {
 
 TEST_F(Packages, OfAUsedCheckoutHaveTheRepositorysFilesAndNoOthers) {
   const std::string out = scratch_.path() + "/packages";
-  const auto made =
-      shell("cd " + binary_dir() +
-            " && cpack -G DEB -D CPACK_COMPONENTS_ALL='cli;node;control' -D "
-            "CPACK_STRIP_FILES=OFF -D CPACK_DEBIAN_COMPRESSION_TYPE=none -D CPACK_DEBIAN_PACKAGE_SHLIBDEPS=OFF -B " +
-                out,
-            seconds(120));
+  const auto made = shell(
+      "cd " + binary_dir() +
+          " && cpack -G DEB -D CPACK_COMPONENTS_ALL='cli;node;control' -D "
+          "CPACK_STRIP_FILES=OFF -D CPACK_DEBIAN_COMPRESSION_TYPE=none -D CPACK_DEBIAN_PACKAGE_SHLIBDEPS=OFF -B " +
+          out,
+      seconds(120));
   ASSERT_EQ(made.exit_code, 0) << made.out << made.err;
   const std::string control = out + "/underway-control*.deb", cli = out + "/underway-cli*.deb";
   EXPECT_THAT(packed(control, "usr/share/doc/underway-control/examples", "examples"),

@@ -2,8 +2,8 @@
 /// @file
 /// An allocation: one group placed on one node, and how it goes there.
 
-#include "model/node/device.hpp"
 #include "model/job/job.hpp"
+#include "model/node/device.hpp"
 
 namespace underway::model {
 

@@ -6,12 +6,12 @@
 
 #include "base/enumerators.hpp"
 #include "model/access/acl.hpp"
-#include "model/cluster.hpp"
-#include "model/deployment.hpp"
 #include "model/access/join_token.hpp"
 #include "model/access/namespace.hpp"
-#include "model/record.hpp"
 #include "model/access/variable.hpp"
+#include "model/cluster.hpp"
+#include "model/deployment.hpp"
+#include "model/record.hpp"
 
 #include <cstdint>
 #include <map>

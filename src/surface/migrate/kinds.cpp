@@ -4,8 +4,8 @@
 #include "model/access/acl.hpp"
 #include "model/access/auth_method.hpp"
 #include "model/access/namespace.hpp"
-#include "model/node/node_pool.hpp"
 #include "model/access/quota.hpp"
+#include "model/node/node_pool.hpp"
 #include "model/scheduler_configuration.hpp"
 
 #include <algorithm>

@@ -9,10 +9,10 @@
 #include "migrate/kinds.hpp"
 #include "model/access/auth_method.hpp"
 #include "model/access/namespace.hpp"
-#include "model/node/node_pool.hpp"
 #include "model/access/quota.hpp"
-#include "model/scheduler_configuration.hpp"
 #include "model/access/variable.hpp"
+#include "model/node/node_pool.hpp"
+#include "model/scheduler_configuration.hpp"
 
 #include <boost/json/serialize.hpp>
 

@@ -1,5 +1,5 @@
-// Stands for NVIDIA's library: the functions that node/fingerprint/nvidia.cpp calls, on a machine with two GPUs of one model and a
-// third that MIG divides in two.
+// Stands for NVIDIA's library: the functions that node/fingerprint/nvidia.cpp calls, on a machine with two GPUs of one
+// model and a third that MIG divides in two.
 #include <cstdio>
 #include <cstring>
 

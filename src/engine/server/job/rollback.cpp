@@ -1,7 +1,7 @@
 #include "server/detail/rollback.hpp"
 
-#include "server/job/job_decisions.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "server/job/job_decisions.hpp"
 
 namespace underway::server::detail {
 

@@ -1,7 +1,7 @@
 // yamldecode and yamlencode: what go-cty-yaml makes of the nodes of YAML 1.1.
+#include "yaml/yaml.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
-#include "yaml/yaml.hpp"
 
 #include <fmt/format.h>
 

@@ -60,8 +60,7 @@ TEST(Format, LeavesTextsCommentsAndBlankLinesAlone) {
 
 TEST(Format, ChangesNothingThatIsRead) {
   int files = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_dir() + "/examples")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() + "/examples")) {
     if (entry.path().extension() != ".hcl") continue;
     SCOPED_TRACE(entry.path().string());
     std::ifstream in(entry.path());

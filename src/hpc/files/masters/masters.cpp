@@ -115,9 +115,7 @@ async::LoopPlan FileService::pieces_loop() {
           .retry = async::RetryPolicy::up_to(kCollectEvery)};
 }
 
-awaitable<void> FileService::collect_pieces() {
-  co_await server_.apply(CollectPieces{});
-}
+awaitable<void> FileService::collect_pieces() { co_await server_.apply(CollectPieces{}); }
 
 // --- declarations ---
 

@@ -1,5 +1,5 @@
-#include "harness/places.hpp"
 #include "jobspec/reference.hpp"
+#include "harness/places.hpp"
 
 #include <cstdlib>
 #include <filesystem>

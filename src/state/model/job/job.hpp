@@ -4,9 +4,9 @@
 /// the wire are those of Nomad's job specification (defaults of api/*.go `Canonicalize`), read by state/jobspec.
 
 #include "base/describe.hpp"
+#include "model/access/identity.hpp"
 #include "model/job/batch.hpp"
 #include "model/job/extras.hpp"
-#include "model/access/identity.hpp"
 #include "model/job/placement.hpp"
 #include "model/job/policy.hpp"
 #include "model/job/service.hpp"

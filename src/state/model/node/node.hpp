@@ -2,8 +2,8 @@
 /// @file
 /// A node: a machine that runs the agent in the node role, with what its fingerprints found.
 
-#include "model/node/device.hpp"
 #include "model/job/job.hpp"
+#include "model/node/device.hpp"
 
 namespace underway::model {
 

@@ -1,6 +1,6 @@
 // What happens, as it happens: Nomad's event stream.
-#include "api/search/event_body.hpp"
 #include "api/routes.hpp"
+#include "api/search/event_body.hpp"
 
 namespace underway::api {
 namespace {

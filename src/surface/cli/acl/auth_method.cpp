@@ -4,9 +4,9 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/acl/access_losses.hpp"
-#include "cli/list_flags.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/impact/loss.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "http/plain_error.hpp"
 

@@ -2,8 +2,8 @@
 #include "base/json.hpp"
 #include "cli/acl/access_losses.hpp"
 #include "cli/commands.hpp"
-#include "cli/list_flags.hpp"
 #include "cli/impact/loss.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {

@@ -1,13 +1,13 @@
 #include "base/error.hpp"
 #include "cli/capsule/files.hpp"
-#include "cli/impact/cluster_losses.hpp"
-#include "cli/commands.hpp"
-#include "cli/context.hpp"
 #include "cli/cluster/plan.hpp"
 #include "cli/cluster/progress_of_cluster.hpp"
 #include "cli/cluster/rollouts_of_change.hpp"
 #include "cli/cluster/slurm_versions.hpp"
 #include "cli/cluster/up_lock.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/impact/cluster_losses.hpp"
 
 namespace underway::cli {
 namespace {

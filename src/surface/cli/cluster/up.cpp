@@ -1,14 +1,14 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "cli/capsule/files.hpp"
-#include "cli/impact/cluster_losses.hpp"
-#include "cli/commands.hpp"
-#include "cli/context.hpp"
 #include "cli/agent/local_agent.hpp"
+#include "cli/capsule/files.hpp"
 #include "cli/cluster/progress_of_cluster.hpp"
 #include "cli/cluster/slurm_versions.hpp"
 #include "cli/cluster/up_lock.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/impact/cluster_losses.hpp"
 
 namespace underway::cli {
 namespace {

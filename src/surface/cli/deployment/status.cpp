@@ -1,8 +1,8 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/deployment/text.hpp"
 #include "cli/deployment/follow_deployment.hpp"
+#include "cli/deployment/text.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 

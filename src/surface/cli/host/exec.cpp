@@ -1,7 +1,7 @@
 #include "base/error.hpp"
+#include "cli/alloc/exec_terminal.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/alloc/exec_terminal.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {

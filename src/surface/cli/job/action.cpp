@@ -1,8 +1,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/alloc/exec_terminal.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/alloc/exec_terminal.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {

@@ -2,8 +2,8 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/impact/dependents.hpp"
-#include "cli/job/follow_evaluation.hpp"
 #include "cli/impact/loss.hpp"
+#include "cli/job/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {

@@ -1,5 +1,4 @@
 // Node pools: nodes that are set apart.
-#include "model/node/node_pool.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/operator/commands.hpp"
@@ -7,6 +6,7 @@
 #include "cli/wire.hpp"
 #include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "model/node/node_pool.hpp"
 #include "os/file.hpp"
 
 namespace underway::cli {

@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "cli/list_flags.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/scheduler_configuration.hpp"
 

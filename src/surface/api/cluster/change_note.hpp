@@ -10,6 +10,10 @@
 #include "impact/entries.hpp"
 #include "impact/judge.hpp"
 
+namespace underway::server {
+struct DispatchJob;
+}
+
 namespace underway::api {
 
 /// The state of the server as the judgement looks at it. Good until the next co_await.
@@ -20,12 +24,15 @@ impact::View impact_view(const Api& api, const tables::Tables& tables);
 server::CommitHook noted(const Api& api, const Request& request, ChangeWords words,
                          std::vector<impact::Finding> also = {});
 
-/// `beside`, unless operators have left the registration of jobs to management tokens (and then, without ACL, to
+/// `hook`, unless operators have left the registration of jobs to management tokens (and then, without ACL, to
 /// nobody).
 server::CommitHook registering(const Request& request, server::CommitHook hook);
 
+/// What is refused then: as in Nomad (job_endpoint.go) all that brings new allocations by a person's word.
 template <class R>
-constexpr bool kRegistersJobs = std::same_as<R, server::RegisterJob> || std::same_as<R, ApplyDirectory>;
+constexpr bool kRegistersJobs =
+    std::same_as<R, server::RegisterJob> || std::same_as<R, server::RevertJob> || std::same_as<R, server::ScaleJob> ||
+    std::same_as<R, server::DispatchJob> || std::same_as<R, ApplyDirectory>;
 
 /// Everything that clients change goes this way. `request` outlives the result; throws what the decision throws.
 template <server::Request R>

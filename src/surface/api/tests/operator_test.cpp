@@ -39,6 +39,32 @@ TEST(SchedulerConfigurationApi, RefusesJobsWhenRegistrationIsDisabled) {
   EXPECT_EQ(world.run(make_job("web")).status, 200);
 }
 
+TEST(SchedulerConfigurationApi, RefusesToDispatchScaleAndRevertWhenRegistrationIsDisabled) {
+  World world;
+  auto report = make_job("report");
+  report.type = model::JobType::batch;
+  report.parameterized.emplace();
+  ASSERT_EQ(world.run(report).status, 200);
+  for (const int count : {1, 2}) {
+    auto web = make_job("web");
+    web.groups.front().count = count;
+    web.groups.front().update = model::UpdateStrategy{.max_parallel = 0};  // a rollout would hold it up
+    ASSERT_EQ(world.run(web).status, 200);
+  }
+  ASSERT_EQ(world.put(kScheduler, R"({"RejectJobRegistration": true})").status, 200);
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"/v1/job/report/dispatch", "{}"},
+      {"/v1/job/web/scale", R"({"Target": {"Group": "g"}, "Count": 3})"},
+      {"/v1/job/web/revert", R"({"JobID": "web", "JobVersion": 0})"}};
+  for (const auto& [path, body] : changes) {
+    const auto refused = world.put(path, body);
+    EXPECT_EQ(refused.status, 403) << path;
+    EXPECT_NE(refused.body.find("Job registration, dispatch, and scale are disabled"), std::string::npos) << path;
+  }
+  ASSERT_EQ(world.put(kScheduler, "{}").status, 200);
+  for (const auto& [path, body] : changes) EXPECT_EQ(world.put(path, body).status, 200) << path;
+}
+
 TEST(SchedulerConfigurationApi, KeepsEvaluationsWhileTheBrokerIsPaused) {
   World world;
   world.join(testing::make_node(1));

@@ -1,6 +1,7 @@
 #include "base/redact.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/text.hpp"
@@ -89,7 +90,12 @@ std::vector<std::string> redact_command(std::vector<std::string> words) {
 }
 
 std::string redact_values(std::string text, std::span<const SecretValue> secrets, std::size_t shortest) {
-  for (const auto& [value, shown] : secrets) {
+  // The longest first: one that begins another would leave that one's rest.
+  std::vector<const SecretValue*> by_length;
+  for (const auto& secret : secrets) by_length.push_back(&secret);
+  std::ranges::sort(by_length, std::ranges::greater{}, [](const auto* secret) { return secret->value.size(); });
+  for (const auto* secret : by_length) {
+    const auto& [value, shown] = *secret;
     if (value.size() < std::max<std::size_t>(shortest, 1)) continue;
     for (auto at = text.find(value); at != std::string::npos; at = text.find(value, at + shown.size()))
       text.replace(at, value.size(), shown);

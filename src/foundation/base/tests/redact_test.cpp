@@ -47,6 +47,8 @@ TEST(Redact, TakesKnownValuesOutOfAnyText) {
             "${secret.db.password}${secret.db.password} of …, abc");
   EXPECT_EQ(redact_values("an abc", secrets, 0), "an …");
   EXPECT_EQ(redact_values("xx", std::vector<SecretValue>{{"x", "xx"}}, 1), "xxxx") << "what is shown is not looked at";
+  const std::vector<SecretValue> alike = {{"swordfish", "A"}, {"swordfish2026", "B"}};
+  EXPECT_EQ(redact_values("swordfish2026 swordfish", alike, 4), "B A") << "nothing is left of the longer one";
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ class Server {
   async::awaitable<KeepOrphans> read_orphans(std::vector<std::string> node_ids);
   /// After StopOrphans. Throws as read_orphans.
   async::awaitable<void> tell_to_stop_orphans(std::vector<std::string> node_ids);
-  /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
+  /// What registering `job` would do. Throws as RegisterJob does. `coming`: see RegisterJob.
   async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});
   /// After read(), until the next co_await: what keeps each node from taking one more allocation of the group.
   std::vector<scheduler::NodeVerdict> judge_nodes(const tables::Row<model::Job>& job, const model::TaskGroup& group) {

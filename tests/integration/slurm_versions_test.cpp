@@ -102,6 +102,20 @@ class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
     return std::regex_replace(found[1].str(), std::regex(R"(\\(.))"), "$1");
   }
 
+  /// Whether examples/decoupled/slurmd.hcl would have its slurmd wait: what it asks, with the configuration that it
+  /// has.
+  bool example_waits() const {
+    const std::string text = read_text(source_dir() + "/examples/decoupled/slurmd.hcl");
+    std::smatch question;
+    EXPECT_TRUE(std::regex_search(text, question, std::regex(R"rx(held\(\) \{ (.*); \}\n)rx")));
+    return site_
+               ->shell(
+                   "printf 'ClusterName=site\nSlurmctldHost=ctl\nAuthType=auth/munge\n' > /tmp/three-lines.conf; "
+                   "export SLURM_CONF=/tmp/three-lines.conf; " +
+                   question[1].str())
+               .exit_code == 0;
+  }
+
   SlurmSite* site_ = nullptr;
 
  private:
@@ -308,6 +322,7 @@ TEST_P(SlurmVersions, AreHeldAndToldToGoOn) {
 
   include(slurm::hold_text({}));
   EXPECT_TRUE(slurm::is_held(config()));
+  EXPECT_TRUE(example_waits());
   EXPECT_EQ(partitions(), (std::map<std::string, bool>{{"main", false}, {"other", false}, {"hidden", false}}));
   const auto waits = site_->submit("-w n2 --wrap true");
   EXPECT_EQ(state_of(waits), "PENDING");
@@ -325,6 +340,7 @@ TEST_P(SlurmVersions, AreHeldAndToldToGoOn) {
   EXPECT_FALSE(slurm::gives_nodes_up(config()));
   EXPECT_GE(slurm::parse_next_job(config()), 5000);
   include(slurm::no_hold_text());
+  EXPECT_FALSE(example_waits());
   EXPECT_TRUE(slurm::gives_nodes_up(config()));
   EXPECT_EQ(slurm::parse_next_job(config()) < 5000, GetParam().version < "24.11") << "which is why it has to stay";
   EXPECT_TRUE(eventually(seconds(20), [&] { return state_of(waits) == "COMPLETED"; })) << line("squeue -t all; sinfo");

@@ -171,7 +171,8 @@ class Bench {
     model::FileDeclaration file;
     file.name = fmt::format("/etc/bench/{}", number);
     file.content = random_bytes(size);
-    loop_.run_until_done(service_.put("hpc", {file}, false, false));
+    auto wanted = loop_.run_until_done(service_.prepare_put("hpc", {file}, false, false));
+    loop_.run_until_done(server_.apply(std::move(wanted)));
   }
   void look_everywhere() {
     for (auto& node : nodes_) node->look_soon();

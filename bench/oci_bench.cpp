@@ -10,6 +10,7 @@
 
 #include "../src/engine/oci/tests/maker.hpp"
 #include "../src/engine/oci/tests/real_registry.hpp"
+#include "harness/places.hpp"
 #include "oci/store.hpp"
 #include "os/process.hpp"
 
@@ -74,7 +75,7 @@ void measure(const std::string& directory, const std::string& compression) {
     for (const char* name : {"store", "copy", "bundle", "podman"}) os::remove_tree(at(name));
     ::sync();
   };
-  const std::string program = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-pull";
+  const std::string program = binary_dir() + "/bin/underway-pull";
   const double ours = best_of_rounds("underway", clear,
                                      [&] { oci::Store(at("store"), program).pull(oci::parse_reference(reference)); });
   // Debian 12's umoci knows no other layers.

@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "harness/counting_capsule.hpp"
+#include "harness/capsule/counting_capsule.hpp"
 
 namespace {
 

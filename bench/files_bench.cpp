@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"

@@ -13,7 +13,7 @@
 #include "image/pack.hpp"
 #include "image/verified.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace {
 

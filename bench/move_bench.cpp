@@ -9,7 +9,7 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "harness/counting_capsule.hpp"
+#include "harness/capsule/counting_capsule.hpp"
 
 namespace {
 

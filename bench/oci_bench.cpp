@@ -12,7 +12,7 @@
 #include "../src/engine/oci/tests/real_registry.hpp"
 #include "harness/places.hpp"
 #include "oci/store.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/snapshot/snapshot.hpp"
 #include "overlay/tests/writer.hpp"
 #include "overlay/transfer/transfer.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "async/loop.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "link/frame.hpp"
 #include "server/job/deployment_decisions.hpp"
 #include "server/node/orders.hpp"

@@ -14,7 +14,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "harness/counting_capsule.hpp"
+#include "harness/capsule/counting_capsule.hpp"
 
 namespace underway::harness {
 namespace {

@@ -3,7 +3,7 @@
 /// no more fails this test.
 
 #include "api/openapi/openapi.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "conformance/lines.hpp"
 #include "conformance/stanza.hpp"

@@ -1,7 +1,7 @@
 /// Every field wrong in turn: whatever a file or a client says, the answer is a job or a refusal that names the place.
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "conformance/lines.hpp"
 #include "conformance/stanza.hpp"

@@ -1,6 +1,6 @@
 #include "sim/control_plane.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "protocol/origin.hpp"
 #include "server/job/dependencies.hpp"
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "image/payload.hpp"
 #include "os/file.hpp"

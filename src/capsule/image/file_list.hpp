@@ -2,7 +2,7 @@
 /// @file
 /// The files of an image: type, mode, owner, size and digest of each, so that images can be compared without mounting.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <map>

@@ -28,7 +28,7 @@
 /// forgery: a wrong one is damage, a right one proves nothing. Nothing that is read here is to be believed: see
 /// verified.hpp.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "image/file_list.hpp"
 #include "image/manifest.hpp"
 #include "os/fd.hpp"

@@ -4,7 +4,7 @@
 /// cluster); a private one is a file that only its owner may read, and never an argument.
 
 #include "base/clock.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "crypto/sign.hpp"
 
 #include <cstdint>

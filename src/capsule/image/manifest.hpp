@@ -3,7 +3,7 @@
 /// The manifest: what a capsule image says of itself. The signatures are over its bytes, and it holds the digests of
 /// everything else in the file, so who trusts the manifest trusts the image.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <map>

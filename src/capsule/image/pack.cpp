@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
@@ -16,7 +16,7 @@
 #include "image/payload.hpp"
 #include "image/verified.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::image {
 namespace {

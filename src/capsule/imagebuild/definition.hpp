@@ -11,7 +11,7 @@
 ///
 /// `variable` and `locals` blocks stand before it as in job files. Paths are relative to the definition's directory.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "hcl/diagnostic.hpp"
 #include "hcl/module.hpp"
 #include "image/manifest.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "os/file.hpp"
 

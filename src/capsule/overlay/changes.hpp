@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::overlay {
 

@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/detail/make.hpp"
 
 namespace underway::overlay {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "os/ledger.hpp"
 #include "overlay/freeze.hpp"
 

@@ -1,7 +1,7 @@
 #include "overlay/detail/record.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "os/file.hpp"
 
 namespace underway::overlay {

@@ -2,7 +2,7 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "rehearsal/rehearsal.hpp"
 
 namespace underway::ownership {

@@ -16,7 +16,7 @@
 ///
 /// Those without a reply say nothing: their end says that it was done. They are no calls because calls have 30 s.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/job/job.hpp"
 
 namespace underway::ownership {

@@ -1,5 +1,5 @@
 // The table of a move's phases. What each does is in ownership_move.cpp; docs/explanation/move.md tells what it is for.
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {

@@ -1,6 +1,6 @@
 // The table of an upgrade's phases. What each does is in ownership_upgrade.cpp; docs/explanation/upgrade.md tells what
 // it is for.
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {

@@ -1,6 +1,6 @@
 #include "rehearsal/node_side.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "link/connection.hpp"
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
 #include "base/error.hpp"
+#include "base/json/describe.hpp"
 #include "model/capsule/rehearsal.hpp"
 #include "model/job/job.hpp"
 #include "model/node/node.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "image/manifest.hpp"
 #include "os/fd.hpp"
 

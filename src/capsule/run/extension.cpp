@@ -5,9 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/enumerators.hpp"
+#include "base/json/json.hpp"
 #include "image/image_file.hpp"
 
 namespace underway::run {

@@ -2,7 +2,7 @@
 /// @file
 /// What a node tells of the capsules that run on it: "capsule.changes" and "capsule.services", asked for by allocation.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "node/extension.hpp"
 #include "overlay/changes.hpp"
 #include "run/control.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "os/capability.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/capability.hpp"
+#include "os/process/launch_plan.hpp"
 #include "run/root/layer.hpp"
 
 namespace underway::run {

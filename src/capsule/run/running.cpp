@@ -3,11 +3,11 @@
 #include <dirent.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "image/manifest.hpp"
-#include "os/cgroup.hpp"
 #include "os/file.hpp"
+#include "os/process/cgroup.hpp"
 
 namespace underway::run {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
-#include "os/process.hpp"
+#include "base/json/describe.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::run {
 

@@ -1,7 +1,7 @@
 #include "run/saving.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "os/file.hpp"
 
 namespace underway::run {

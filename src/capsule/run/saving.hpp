@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/job/job.hpp"
 #include "overlay/snapshot_store.hpp"
 #include "run/running.hpp"

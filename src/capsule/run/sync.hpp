@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "os/capability.hpp"
+#include "os/process/capability.hpp"
 
 namespace underway::run {
 

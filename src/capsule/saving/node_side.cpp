@@ -1,7 +1,7 @@
 #include "saving/node_side.hpp"
 
-#include "base/enumerators.hpp"
-#include "base/json.hpp"
+#include "base/json/enumerators.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "link/connection.hpp"

@@ -1,6 +1,6 @@
 #include "saving/server_side.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 

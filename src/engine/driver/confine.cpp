@@ -10,9 +10,9 @@
 #include "base/text.hpp"
 #include "driver/seccomp.hpp"
 #include "driver/settings.hpp"
-#include "os/capability.hpp"
 #include "os/file.hpp"
 #include "os/new_root.hpp"
+#include "os/process/capability.hpp"
 
 namespace underway::driver {
 namespace {

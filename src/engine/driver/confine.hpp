@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "os/cgroup.hpp"
-#include "os/launch_plan.hpp"
-#include "os/process.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/launch_plan.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::driver {
 

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "os/capability.hpp"
-#include "os/cgroup.hpp"
 #include "os/fd.hpp"
 #include "os/ledger.hpp"
-#include "os/process.hpp"
+#include "os/process/capability.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::driver {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/json/enumerators.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "driver/driver.hpp"
 #include "keeper/client.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::driver::local {
 

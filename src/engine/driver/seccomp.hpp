@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "os/capability.hpp"
+#include "os/process/capability.hpp"
 
 namespace underway::driver {
 

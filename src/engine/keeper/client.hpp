@@ -19,10 +19,10 @@
 
 #include "base/clock.hpp"
 #include "keeper/protocol.hpp"
-#include "os/cgroup.hpp"
 #include "os/fd.hpp"
-#include "os/launch_plan.hpp"
-#include "os/process.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/launch_plan.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::keeper {
 

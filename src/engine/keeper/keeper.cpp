@@ -19,7 +19,7 @@
 #include "keeper/log_file.hpp"
 #include "keeper/proc_files.hpp"
 #include "keeper/protocol.hpp"
-#include "os/launch.hpp"
+#include "os/process/launch.hpp"
 
 namespace underway::keeper {
 namespace {

@@ -11,7 +11,7 @@
 ///   6  the control directory (0700)
 ///   7  the log directory
 ///
-/// The spec is text, and a launch plan (os/launch.hpp) behind it:
+/// The spec is text, and a launch plan (os/process/launch.hpp) behind it:
 ///
 ///     keeper-spec 1
 ///     log_name <task>            log_stdout <n>      log_stderr <n>      the newest files that are there

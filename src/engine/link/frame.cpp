@@ -2,7 +2,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::link {
 namespace {

@@ -6,12 +6,12 @@
 #include <boost/json.hpp>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::network::cni {
 namespace {

@@ -1,6 +1,6 @@
 #include "network/detail/record.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "os/file.hpp"
 

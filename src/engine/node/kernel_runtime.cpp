@@ -7,7 +7,7 @@
 #include <boost/asio/redirect_error.hpp>
 
 #include "base/error.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 extern char** environ;
 

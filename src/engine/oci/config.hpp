@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::oci {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::oci {
 

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "oci/pull_request.hpp"
 #include "oci/records.hpp"
+#include "oci/registry/pull_request.hpp"
 #include "oci/unpack.hpp"
 
 namespace underway::oci {

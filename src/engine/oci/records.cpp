@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"

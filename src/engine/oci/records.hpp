@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "oci/document.hpp"
 #include "os/file.hpp"
 

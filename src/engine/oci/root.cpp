@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::oci {
 namespace {

@@ -14,10 +14,10 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
-#include "oci/credentials.hpp"
-#include "os/process.hpp"
+#include "oci/registry/credentials.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::oci {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "oci/config.hpp"
 #include "oci/lease.hpp"
-#include "oci/pull_request.hpp"
 #include "oci/records.hpp"
-#include "oci/reference.hpp"
+#include "oci/registry/pull_request.hpp"
+#include "oci/registry/reference.hpp"
 
 namespace underway::oci {
 

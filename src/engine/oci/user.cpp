@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "oci/root.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::oci {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "oci/config.hpp"
 #include "oci/user.hpp"
-#include "os/id_map.hpp"
+#include "os/process/id_map.hpp"
 #include "pod/config.hpp"
 
 namespace underway::pod {

@@ -14,7 +14,7 @@
 #include "driver/settings.hpp"
 #include "os/file.hpp"
 #include "os/new_root.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::pod {
 namespace {

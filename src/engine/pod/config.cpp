@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "detail/config_reader.hpp"
-#include "oci/reference.hpp"
+#include "oci/registry/reference.hpp"
 
 namespace underway::pod {
 namespace detail {

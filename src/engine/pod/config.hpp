@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "os/capability.hpp"
-#include "os/id_map.hpp"
+#include "os/process/capability.hpp"
+#include "os/process/id_map.hpp"
 
 namespace underway::pod {
 

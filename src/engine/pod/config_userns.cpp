@@ -1,6 +1,6 @@
 // The user namespace, in the words of podman-run(1), --userns.
 #include "detail/config_reader.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::pod::detail {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "os/id_map.hpp"
 #include "os/ledger.hpp"
+#include "os/process/id_map.hpp"
 #include "pod/config.hpp"
 
 namespace underway::pod {

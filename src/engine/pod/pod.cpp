@@ -12,8 +12,8 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/json/enumerators.hpp"
 #include "detail/parts.hpp"
 #include "detail/stage.hpp"
 #include "detail/surroundings.hpp"

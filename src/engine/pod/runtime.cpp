@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::pod {
 namespace {

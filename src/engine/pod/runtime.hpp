@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "os/cgroup.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::pod {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/job/job.hpp"
 
 namespace underway::protocol {

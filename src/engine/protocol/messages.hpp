@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What a node and a server say to each other over the link, as JSON (base/json.hpp, compact encoding).
+/// What a node and a server say to each other over the link, as JSON (base/json/json.hpp, compact encoding).
 ///
 /// Node to server:
 ///   call   "register"     RegisterRequest -> RegisterReply   once per connection, and again when fingerprints change

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::protocol {
 

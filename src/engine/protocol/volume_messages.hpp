@@ -7,7 +7,7 @@
 ///     call  volume.register    VolumeOrder -> VolumeMade   the directory `path` is there, and is lent from now on
 ///     call  volume.delete      VolumeOrder -> {}           the plugin deletes it; what was registered is let go
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/job/job.hpp"
 
 namespace underway::protocol {

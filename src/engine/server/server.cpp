@@ -1,6 +1,6 @@
 #include "server/server.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
 #include "server/job/periodic.hpp"

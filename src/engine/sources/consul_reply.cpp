@@ -1,6 +1,6 @@
 // What Consul answers, which is untrusted.
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "sources/consul.hpp"
 

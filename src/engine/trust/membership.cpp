@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "http/plain_error.hpp"
 #include "os/file.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What a node and a server say to each other about certificates, as JSON (base/json.hpp).
+/// What a node and a server say to each other about certificates, as JSON (base/json/json.hpp).
 ///
 ///   PUT /v1/underway/node/join  JoinRequest -> Certified        without a certificate; the token is what counts
 ///   call   "certificate"        CertificateRequest -> Certified over the link: renewal
@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::trust {
 

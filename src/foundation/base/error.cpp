@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,5 @@
 #include "base/log.hpp"
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log_tap.hpp"
 
 namespace underway::log {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"

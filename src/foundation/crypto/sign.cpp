@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <boost/json/serialize.hpp>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"

@@ -1,7 +1,7 @@
 #include "gotemplate/value.hpp"
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/json/enumerators.hpp"
 
 #include <algorithm>
 #include <cstring>

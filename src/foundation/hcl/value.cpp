@@ -1,7 +1,7 @@
 #include "hcl/value.hpp"
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
+#include "base/json/enumerators.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/unicode.hpp"
 #include "hcl/type.hpp"

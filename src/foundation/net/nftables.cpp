@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "os/fd.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::net {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "net/address.hpp"
 #include "net/namespace.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::net {
 

@@ -8,12 +8,12 @@
 
 #include <cerrno>
 
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "os/cgroup.hpp"
 #include "os/mount.hpp"
-#include "os/namespaces.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/namespaces.hpp"
 
 namespace underway::os {
 namespace {

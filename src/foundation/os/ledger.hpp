@@ -39,7 +39,7 @@
 #include "base/error.hpp"
 #include "os/fd.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::os {
 

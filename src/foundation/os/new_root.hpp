@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "os/launch_plan.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::os {
 

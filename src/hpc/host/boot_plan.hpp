@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "os/launch_plan.hpp"
 #include "os/new_root.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::host {
 

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "host/detail/groups.hpp"
 #include "host/detail/layout.hpp"
-#include "os/namespaces.hpp"
+#include "os/process/namespaces.hpp"
 
 namespace underway::host {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/provider.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::host {
 

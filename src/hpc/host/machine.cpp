@@ -12,7 +12,7 @@
 #include "host/etc_files.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::host {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "model/cluster.hpp"
 #include "net/address.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::host {
 

@@ -1,7 +1,7 @@
 #include "inspection/host_survey.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 
 namespace underway::inspection {

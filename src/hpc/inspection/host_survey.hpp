@@ -5,7 +5,7 @@
 /// HostSurvey is a value: it is written as JSON on the machine in question and read anywhere. Nothing secret is in it:
 /// words of a command line that follow a password's flag are redacted, files are named and never copied.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <optional>
 #include <string>

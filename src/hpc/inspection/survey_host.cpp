@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "inspection/detail/configured_needs.hpp"

@@ -1,6 +1,6 @@
 #include "slurm/commands.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "protocol/messages.hpp"
 

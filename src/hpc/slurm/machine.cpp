@@ -7,8 +7,8 @@
 
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "os/cgroup.hpp"
 #include "os/file.hpp"
+#include "os/process/cgroup.hpp"
 
 namespace underway::slurm {
 namespace {

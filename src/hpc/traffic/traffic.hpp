@@ -7,7 +7,7 @@
 /// Everything is seen from the surveyed machine (the management server): `part` says which side of the flow it is. What
 /// no packet shows (who listens to a multicast group, unix sockets, the loopback) is not in here.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <map>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 
 namespace underway::acl {
 

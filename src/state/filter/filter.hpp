@@ -12,7 +12,7 @@
 #include <memory>
 #include <span>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::filter {
 

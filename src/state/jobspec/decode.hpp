@@ -1,13 +1,13 @@
 #pragma once
 /// @file
-/// From an HCL body, native or JSON, to any described struct (base/describe.hpp). Used for job files, cluster files,
+/// From an HCL body, native or JSON, to any described struct (base/json/describe.hpp). Used for job files, cluster files,
 /// the agent's configuration and policies. Everything wrong in the body is reported, each at its place; what could be
 /// read is in the object nevertheless.
 ///
 /// Conversions: numbers, bools and strings into each other by HCL's rules; durations from "30s" or integer nanoseconds;
 /// a null attribute counts as not given. A block that may stand once and stands twice is an error that names the first.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "hcl/body.hpp"
 #include "hcl/context.hpp"
 #include "jobspec/given.hpp"

@@ -1,6 +1,6 @@
 #include "jobspec/given.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 /// What of a job was written: the names that stand in its text, block by block. A decoded job no longer tells whether
 /// `count = 1` was said or is the default, and whoever parses a file to fill in the rest himself asks just that.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/job/job.hpp"
 
 #include <map>

@@ -1,8 +1,8 @@
 #include <span>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
-#include "base/json_place.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
+#include "base/json/json_place.hpp"
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/parse.hpp"

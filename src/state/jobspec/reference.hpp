@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::jobspec {
 

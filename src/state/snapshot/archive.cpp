@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/hasher.hpp"

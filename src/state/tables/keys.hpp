@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Where the tables' rows lie in the store. Values are compact JSON of the model (base/json.hpp); a row's create and
+/// Where the tables' rows lie in the store. Values are compact JSON of the model (base/json/json.hpp); a row's create and
 /// modify index are not in them: they are the key's create and mod revision.
 ///
 ///     key                              value

@@ -4,7 +4,7 @@
 /// modify_index and a description, specialise PlainTable, add it to PlainRows and its changes to Change, and its topic
 /// to Topic. Everything else (store, load, waiters) follows.
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "model/access/acl.hpp"
 #include "model/access/join_token.hpp"
 #include "model/access/namespace.hpp"

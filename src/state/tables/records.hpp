@@ -18,7 +18,7 @@
 #include <concepts>
 #include <optional>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "tables/tables.hpp"
 
 namespace underway::tables {

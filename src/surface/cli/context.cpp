@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "agent/config/config.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cli/current_time.hpp"

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"

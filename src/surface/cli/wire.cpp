@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/current_time.hpp"
 #include "cli/terminal.hpp"

@@ -3,7 +3,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "driver/driver.hpp"
-#include "os/capability.hpp"
+#include "os/process/capability.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/config.hpp"
 #include "run/config/config.hpp"

@@ -1,7 +1,7 @@
 #include "migrate/carry_out.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "http/message.hpp"
 #include "migrate/kinds.hpp"

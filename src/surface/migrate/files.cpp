@@ -1,8 +1,8 @@
 #include "migrate/files.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "migrate/detail/job_files.hpp"
 #include "migrate/file_text.hpp"

@@ -1,8 +1,8 @@
 #include "migrate/inventory.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "http/message.hpp"
 #include "migrate/kinds.hpp"

@@ -1,6 +1,6 @@
 #include "migrate/detail/job_files.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "migrate/file_text.hpp"
 #include "migrate/job_reading.hpp"

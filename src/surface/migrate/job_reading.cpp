@@ -1,7 +1,7 @@
 #include "migrate/job_reading.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "jobspec/jobspec.hpp"
 #include "migrate/kinds.hpp"

@@ -1,6 +1,6 @@
 #include "migrate/detail/job_steps.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "http/message.hpp"
 #include "migrate/job_reading.hpp"

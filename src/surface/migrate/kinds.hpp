@@ -2,7 +2,7 @@
 /// @file
 /// Where Nomad's API has each kind of thing, and which members of it Nomad knows.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "migrate/inventory.hpp"
 
 namespace underway::migrate {

@@ -2,7 +2,7 @@
 
 #include "acl/policy.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "http/message.hpp"
 #include "migrate/detail/job_steps.hpp"

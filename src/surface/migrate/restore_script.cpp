@@ -1,4 +1,4 @@
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "migrate/detail/job_files.hpp"
 #include "migrate/file_text.hpp"

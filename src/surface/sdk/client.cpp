@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"

@@ -1,5 +1,5 @@
 // Policies, tokens, roles and namespaces.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {

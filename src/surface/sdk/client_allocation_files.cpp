@@ -1,5 +1,5 @@
 // What tasks wrote: logs and files.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {

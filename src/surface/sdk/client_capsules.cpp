@@ -1,5 +1,5 @@
 // Capsules: who runs them, and moves.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/numbers.hpp"
 #include "sdk/client.hpp"
 #include "wire/capsule/capsule.hpp"

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "image/verified.hpp"
 #include "os/file.hpp"

@@ -1,5 +1,5 @@
 // Jobs that start others, versions and counts.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "sdk/client.hpp"
 #include "sdk/detail/path.hpp"

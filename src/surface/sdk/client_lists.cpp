@@ -1,5 +1,5 @@
 // Lists by expression and page; what nodes tell of themselves; the log.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "sdk/client.hpp"
 

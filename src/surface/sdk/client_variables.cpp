@@ -1,5 +1,5 @@
 // Variables with their locks, and the root keys under which they are sealed.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "sdk/client.hpp"
 #include "sdk/detail/refusal.hpp"
 

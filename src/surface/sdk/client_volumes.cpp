@@ -1,5 +1,5 @@
 // Volumes of hosts.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {

@@ -1,5 +1,5 @@
 // The stream of events, line by line.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"

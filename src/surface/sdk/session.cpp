@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "async/group.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "sdk/client.hpp"
 

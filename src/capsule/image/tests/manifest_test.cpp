@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::image {
 namespace {

@@ -3,7 +3,7 @@
 #include "fixture.hpp"
 #include "image/payload.hpp"
 #include "os/mount.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::imagebuild {
 namespace {

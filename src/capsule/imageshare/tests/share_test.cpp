@@ -6,7 +6,7 @@
 
 #include "async/group.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "image/pack.hpp"
 #include "imageshare/node_images.hpp"
 #include "imageshare/server_images.hpp"

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "overlay/backup/detail/restic.hpp"

@@ -6,12 +6,12 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/backup/detail/restic.hpp"
 
 namespace underway::overlay {

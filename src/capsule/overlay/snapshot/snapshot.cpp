@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"

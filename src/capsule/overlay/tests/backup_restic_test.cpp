@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/error.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/backup/backup.hpp"
 #include "trees.hpp"
 

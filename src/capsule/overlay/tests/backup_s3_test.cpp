@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/backup/backup.hpp"
 #include "trees.hpp"
 

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "overlay/changes.hpp"
 #include "places.hpp"
 

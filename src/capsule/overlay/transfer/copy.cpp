@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "os/file.hpp"

@@ -36,7 +36,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::overlay {
 

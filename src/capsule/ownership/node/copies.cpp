@@ -2,7 +2,7 @@
 #include <sys/epoll.h>
 
 #include "base/allowance.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "link/connection.hpp"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/link_executor.hpp"
 #include "ownership/upgrade.hpp"

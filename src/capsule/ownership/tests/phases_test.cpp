@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "ownership/detail/ownership.hpp"
 
 namespace underway::ownership {

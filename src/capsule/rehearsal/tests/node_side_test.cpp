@@ -1,7 +1,7 @@
 // The stream "rehearsal.run", over a link in memory and with a real capsule.
 #include "rehearsal/node_side.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "link/testing/socket_pair.hpp"
 #include "os/file.hpp"
 #include "tests/capsules.hpp"

@@ -6,7 +6,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "net/netlink.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "run/config/block_reader.hpp"
 #include "run/config/overlay_spec.hpp"
 

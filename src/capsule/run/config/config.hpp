@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "image/manifest.hpp"
 #include "net/address.hpp"
-#include "os/capability.hpp"
+#include "os/process/capability.hpp"
 #include "overlay/overlay.hpp"
 #include "overlay/snapshot_store.hpp"
 

@@ -1,8 +1,8 @@
 #include "run/config/init_text.hpp"
 
-#include "base/enumerators.hpp"
 #include "base/error.hpp"
-#include "os/process.hpp"
+#include "base/json/enumerators.hpp"
+#include "os/process/process.hpp"
 #include "run/init/spec.hpp"
 
 namespace underway::run {

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::run {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "saving/saver.hpp"
 #include "tests/capsules.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "async/loop.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "run/saving.hpp"
 #include "saving/node_side.hpp"
 

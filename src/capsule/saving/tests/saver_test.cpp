@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 #include "run/saving.hpp"

@@ -8,7 +8,7 @@
 /// complete and before it becomes the root.
 
 #include "driver/driver.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/launch_plan.hpp"
 
 namespace underway::driver::detail {
 

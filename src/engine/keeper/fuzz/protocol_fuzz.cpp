@@ -1,6 +1,6 @@
 // What the agent reads from a keeper's state file, and what a keeper runs: both may have been damaged on disk.
 #include "keeper/protocol.hpp"
-#include "os/launch.hpp"
+#include "os/process/launch.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const char* text = reinterpret_cast<const char*>(data);

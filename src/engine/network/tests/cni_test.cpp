@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "os/file.hpp"
 
 namespace underway::network::cni {

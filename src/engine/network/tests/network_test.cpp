@@ -18,7 +18,7 @@
 #include "net/netlink.hpp"
 #include "net/nftables.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::network {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "node/task/environment.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::node {
 

@@ -1,7 +1,7 @@
 // Allocations of another history than the server's: a server that lost its store, or had an older copy of it put in its
 // place, does not know them. They go on until an administrator has decided, or a server comes that knows them.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
 #include "protocol/origin.hpp"

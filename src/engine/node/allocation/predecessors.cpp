@@ -1,6 +1,6 @@
 // Disks that follow their allocation: from another one of this node, or over the link from another node's.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "node/detail/node_impl.hpp"
 

@@ -1,10 +1,10 @@
 #include "node/allocation/state_file.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::node {
 

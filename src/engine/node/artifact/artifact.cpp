@@ -1,7 +1,7 @@
 #include "node/artifact/artifact.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 
 namespace underway::node {

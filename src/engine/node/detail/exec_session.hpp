@@ -7,7 +7,7 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "node/runtime.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::node::detail {
 

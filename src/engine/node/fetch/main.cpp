@@ -11,7 +11,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "node/fetch/fetch.hpp"
 
 namespace {

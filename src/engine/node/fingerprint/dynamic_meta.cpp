@@ -1,7 +1,7 @@
 #include "node/fingerprint/dynamic_meta.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "os/file.hpp"
 
 namespace underway::node {

@@ -8,9 +8,9 @@
 #include "base/version.hpp"
 #include "node/detail/proc_text.hpp"
 #include "node/fingerprint/fingerprint.hpp"
-#include "os/cgroup.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
+#include "os/process/cgroup.hpp"
 
 namespace underway::node {
 

@@ -1,6 +1,6 @@
 // What the server asks of the node, beside orders.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "node/detail/node_impl.hpp"
 #include "node/streams/file_access.hpp"
 

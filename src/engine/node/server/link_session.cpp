@@ -1,6 +1,6 @@
 // The conversation with the server while a link lasts: present ourselves, stay alive, tell what became of allocations.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
 

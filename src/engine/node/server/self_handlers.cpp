@@ -1,7 +1,7 @@
 // What the server asks about the node itself: statistics, metadata, its log.
 #include "async/log_lines.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "node/detail/node_impl.hpp"
 
 namespace underway::node {

@@ -1,6 +1,6 @@
 #include "node/server/server_data.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 
 namespace underway::node {

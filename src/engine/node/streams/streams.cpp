@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "node/detail/node_impl.hpp"
 #include "node/streams/file_access.hpp"
 

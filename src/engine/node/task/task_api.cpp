@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "link/relay.hpp"

@@ -9,7 +9,7 @@
 #include "node/task/runner_context.hpp"
 #include "node/task/task_subject.hpp"
 #include "node/template/template_renderer.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::node {
 

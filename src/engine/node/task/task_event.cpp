@@ -1,7 +1,7 @@
 #include "node/task/task_event.hpp"
 
 #include "base/text.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::node::event {
 

@@ -1,6 +1,6 @@
 #include "node/task/task_identities.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "crypto/digest.hpp"
 #include "node/artifact/destination.hpp"

@@ -5,7 +5,7 @@
 #include "node/artifact/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
 #include "node/task/task_event.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::node {
 

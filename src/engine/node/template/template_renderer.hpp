@@ -18,7 +18,7 @@
 #include "node/streams/file_access.hpp"
 #include "node/task/environment.hpp"
 #include "node/task/interpolate.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::node {
 

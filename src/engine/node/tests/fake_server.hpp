@@ -4,12 +4,12 @@
 
 #include <csignal>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "fixture.hpp"
 #include "http/server.hpp"
 #include "link/connection.hpp"
-#include "os/cgroup.hpp"
-#include "os/process.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/process.hpp"
 #include "protocol/messages.hpp"
 
 namespace underway::node {

@@ -1,5 +1,5 @@
 // Dynamic host volumes: what the server asks, and what it is told of them.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
 

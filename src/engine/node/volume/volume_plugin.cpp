@@ -14,12 +14,12 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::node {
 namespace {

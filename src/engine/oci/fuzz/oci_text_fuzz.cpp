@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "oci/challenge.hpp"
 #include "oci/config.hpp"
-#include "oci/credentials.hpp"
 #include "oci/document.hpp"
-#include "oci/reference.hpp"
+#include "oci/registry/challenge.hpp"
+#include "oci/registry/credentials.hpp"
+#include "oci/registry/reference.hpp"
 
 namespace {
 

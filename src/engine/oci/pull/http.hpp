@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "oci/pull_request.hpp"
+#include "oci/registry/pull_request.hpp"
 
 namespace underway::oci::pull {
 

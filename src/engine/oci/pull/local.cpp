@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "oci/layout.hpp"
 #include "oci/pull/source.hpp"
 #include "oci/unpack.hpp"

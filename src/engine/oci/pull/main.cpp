@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "oci/confine.hpp"
 #include "oci/pull/pull.hpp"
 #include "os/fd.hpp"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "oci/pull_request.hpp"
+#include "oci/registry/pull_request.hpp"
 
 namespace underway::oci::pull {
 

@@ -12,12 +12,12 @@
 #include <type_traits>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "crypto/hasher.hpp"
-#include "oci/challenge.hpp"
 #include "oci/pull/source.hpp"
+#include "oci/registry/challenge.hpp"
 
 namespace underway::oci::pull {
 namespace {

@@ -9,7 +9,7 @@
 #include "oci/document.hpp"
 #include "oci/pull/http.hpp"
 #include "oci/records.hpp"
-#include "oci/reference.hpp"
+#include "oci/registry/reference.hpp"
 
 namespace underway::oci::pull {
 

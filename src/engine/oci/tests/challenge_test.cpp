@@ -1,4 +1,4 @@
-#include "oci/challenge.hpp"
+#include "oci/registry/challenge.hpp"
 
 #include <gtest/gtest.h>
 

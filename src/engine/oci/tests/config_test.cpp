@@ -5,8 +5,8 @@
 
 #include "base/text.hpp"
 #include "fixture.hpp"
-#include "oci/credentials.hpp"
 #include "oci/document.hpp"
+#include "oci/registry/credentials.hpp"
 #include "oci/user.hpp"
 
 namespace underway::oci {

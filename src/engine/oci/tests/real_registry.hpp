@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::oci {
 

@@ -1,4 +1,4 @@
-#include "oci/reference.hpp"
+#include "oci/registry/reference.hpp"
 
 #include "fixture.hpp"
 

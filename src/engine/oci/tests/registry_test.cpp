@@ -4,7 +4,7 @@
 #include "fixture.hpp"
 #include "harness/places.hpp"
 #include "oci/store.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "real_registry.hpp"
 
 namespace underway::oci {

@@ -13,7 +13,7 @@
 #include "maker.hpp"
 #include "oci/confine.hpp"
 #include "oci/user.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::oci {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "os/launch_plan.hpp"
+#include "os/process/launch_plan.hpp"
 #include "pod/ids.hpp"
 
 namespace underway::pod::detail {

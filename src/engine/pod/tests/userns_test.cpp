@@ -3,7 +3,7 @@
 #include <sys/mount.h>
 
 #include "base/text.hpp"
-#include "os/id_map.hpp"
+#include "os/process/id_map.hpp"
 #include "pod/ids.hpp"
 #include "pod/tests/container_fixture.hpp"
 

@@ -1,6 +1,6 @@
 #include "scheduler/fleet/holdings.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "scheduler/feasibility/device_match.hpp"
 #include "scheduler/feasibility/volumes.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 
 #include "tests/world.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "store/memory_store.hpp"
 
 namespace underway::scheduler {

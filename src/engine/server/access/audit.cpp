@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 

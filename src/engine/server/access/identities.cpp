@@ -2,7 +2,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "model/access/variable.hpp"
 
 namespace underway::server {

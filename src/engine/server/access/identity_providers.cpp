@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"

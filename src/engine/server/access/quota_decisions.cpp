@@ -1,6 +1,6 @@
 #include "server/access/quota_decisions.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"

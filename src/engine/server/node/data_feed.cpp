@@ -1,7 +1,7 @@
 #include "server/node/data_feed.hpp"
 
 #include "acl/identity.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "crypto/digest.hpp"
 #include "tables/services.hpp"
 

@@ -1,5 +1,5 @@
 // Disks that follow their allocation to another node: the server is between both, and knows who is whose successor.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "server/detail/links.hpp"
 
 namespace underway::server {

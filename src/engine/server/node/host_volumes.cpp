@@ -1,6 +1,6 @@
 #include "server/node/host_volumes.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "protocol/volume_messages.hpp"
 #include "server/server.hpp"

@@ -1,7 +1,7 @@
 // Nodes that are linked: what they ask, and what they are told.
 #include "server/detail/links.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "server/access/identities.hpp"
 #include "server/node/node_pool_decisions.hpp"

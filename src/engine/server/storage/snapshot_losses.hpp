@@ -2,7 +2,7 @@
 /// @file
 /// What a restoration (server/storage/snapshots.hpp) ends.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "server/server.hpp"
 
 namespace underway::server {

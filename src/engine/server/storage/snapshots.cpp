@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <set>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"

@@ -7,7 +7,7 @@
 #include "protocol/messages.hpp"
 #include "server/server.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::server::testing {
 

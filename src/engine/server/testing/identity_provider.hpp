@@ -5,7 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/authority.hpp"
 #include "crypto/digest.hpp"

@@ -1,6 +1,6 @@
 #include "server/request.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "server/access/namespace_decisions.hpp"
 #include "server/server.hpp"
 #include "server/testing/desk.hpp"

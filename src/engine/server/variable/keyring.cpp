@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/describe.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/describe.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 

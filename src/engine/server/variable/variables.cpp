@@ -1,6 +1,6 @@
 #include "server/variable/variables.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"

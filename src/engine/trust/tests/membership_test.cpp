@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "directory.hpp"
 #include "http/server.hpp"
 #include "os/file.hpp"

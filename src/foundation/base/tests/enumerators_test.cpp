@@ -1,10 +1,10 @@
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway {
 namespace {

@@ -1,7 +1,7 @@
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include "base/error.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 
 namespace underway {
 namespace {

@@ -1,6 +1,6 @@
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway {
 namespace {

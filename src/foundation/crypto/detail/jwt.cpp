@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/sign.hpp"
 

@@ -1,5 +1,5 @@
 // JSON as Go's encoding/json writes it.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/error.hpp"
 #include "gotemplate/functions/library.hpp"
 #include "gotemplate/printing/format_number.hpp"

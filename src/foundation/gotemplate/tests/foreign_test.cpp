@@ -1,7 +1,7 @@
 // The functions of Consul and Vault: what they ask, and what templates make of the answers.
 #include "support.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::gotemplate {
 namespace {

@@ -1,7 +1,7 @@
 // What Go itself makes of some hundred templates: tests/reference/*.json, written by tests/reference/reference.go.
 #include "support.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "harness/places.hpp"
 
 #include <fstream>

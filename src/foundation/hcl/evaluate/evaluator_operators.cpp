@@ -1,6 +1,6 @@
 #include "hcl/detail/evaluator.hpp"
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "hcl/detail/unify.hpp"
 
 #include "hcl/type.hpp"

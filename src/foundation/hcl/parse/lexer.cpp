@@ -1,6 +1,6 @@
 #include "hcl/detail/lexer.hpp"
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "base/text.hpp"
 #include "unicode/unicode.hpp"
 

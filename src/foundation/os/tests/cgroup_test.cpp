@@ -1,4 +1,4 @@
-#include "os/cgroup.hpp"
+#include "os/process/cgroup.hpp"
 
 #include "base/error.hpp"
 #include "os/mount.hpp"

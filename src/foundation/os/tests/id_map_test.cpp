@@ -1,5 +1,5 @@
 // Numbers on both sides of a user namespace.
-#include "os/id_map.hpp"
+#include "os/process/id_map.hpp"
 
 #include <gmock/gmock.h>
 

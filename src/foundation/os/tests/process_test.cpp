@@ -1,4 +1,4 @@
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "os/descriptor_limit.hpp"
+#include "os/process/descriptor_limit.hpp"
 #include "temporary.hpp"
 
 namespace underway::os {

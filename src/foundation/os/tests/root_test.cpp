@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "os/cgroup.hpp"
 #include "os/ledger.hpp"
 #include "os/mount.hpp"
-#include "os/namespaces.hpp"
-#include "os/process.hpp"
+#include "os/process/cgroup.hpp"
+#include "os/process/namespaces.hpp"
+#include "os/process/process.hpp"
 #include "temporary.hpp"
 
 namespace underway::os {

@@ -9,7 +9,7 @@
 ///       reason  = "compilers ask for a licence at every start"
 ///     }
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "hcl/diagnostic.hpp"
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include "adoption/plan/adoption_steps.hpp"
 #include "adoption/plan/plan_text.hpp"
 #include "adoption/plan/slurm_draft.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "net/address.hpp"
 #include "slurm/hostlist.hpp"

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "adoption/testing/paper_site.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "harness/places.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "files/trust.hpp"
 
 using namespace underway;

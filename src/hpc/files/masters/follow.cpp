@@ -1,6 +1,6 @@
 // Masters that lie on nodes, the management host's own /etc/passwd for one.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "files/targets/extension.hpp"

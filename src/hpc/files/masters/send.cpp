@@ -1,7 +1,7 @@
 // Bytes on their way to nodes. However many ask at once: a large file is read from its rows piece by piece, so many
 // nodes have their turn at a time, and the link's windows say how fast.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "files/masters/pieces.hpp"

@@ -1,7 +1,7 @@
 #include "files/masters/service.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"

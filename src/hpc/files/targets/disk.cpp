@@ -12,7 +12,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "files/targets/bytes.hpp"
-#include "os/user.hpp"
+#include "os/process/user.hpp"
 
 namespace underway::files {
 

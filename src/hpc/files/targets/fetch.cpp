@@ -1,6 +1,6 @@
 // Bytes that a node lacks: small files several in one answer, large ones as a stream onto the disk.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "files/targets/extension.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// Where files are put: the node itself, or a capsule that runs on it.
 
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::files {
 

@@ -1,7 +1,7 @@
 // Both ends over a link in memory, the node's on a real directory.
 #include "tests/extension.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::files {
 namespace {

@@ -1,6 +1,6 @@
 // The key that signs manifests, and how another takes its place.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "tests/world.hpp"
 
 namespace underway::files {

@@ -1,6 +1,6 @@
 // Files that are kept and sent in pieces, as the server has them.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "files/masters/pieces.hpp"
 #include "tests/world.hpp"
 

@@ -1,6 +1,6 @@
 #include "base/allowance.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "tests/world.hpp"
 
 namespace underway::files {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "os/launch_plan.hpp"
-#include "os/process.hpp"
+#include "os/process/launch_plan.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::host {
 

@@ -29,7 +29,7 @@
 #include <initializer_list>
 
 #include "host/detail/init_protocol.hpp"
-#include "os/launch.hpp"
+#include "os/process/launch.hpp"
 
 namespace underway::host {
 namespace {

@@ -17,8 +17,8 @@
 #include "host/detail/layout.hpp"
 #include "host/exec.hpp"
 #include "net/netlink.hpp"
-#include "os/cgroup.hpp"
 #include "os/file.hpp"
+#include "os/process/cgroup.hpp"
 #include "tests/local_hosts.hpp"
 
 namespace underway::host {

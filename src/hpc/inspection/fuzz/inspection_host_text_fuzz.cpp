@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/redact.hpp"
 #include "inspection/detail/configured_needs.hpp"
 #include "inspection/detail/ganesha_exports.hpp"

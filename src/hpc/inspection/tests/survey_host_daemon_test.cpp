@@ -8,7 +8,7 @@
 
 #include "inspection/survey_host.hpp"
 #include "os/fd.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::inspection {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "net/capture_file.hpp"
 #include "traffic/reading.hpp"
 

@@ -4,7 +4,7 @@
 /// captured, and whatever is wrong is counted by its kind, never followed. Tunnels (VXLAN, GRE, IPsec, MPLS) are not
 /// looked into: they are a flow of their own.
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "net/packet.hpp"
 #include "traffic/packet/address.hpp"
 

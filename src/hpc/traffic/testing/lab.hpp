@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "net/netlink.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "traffic/live.hpp"
 #include "traffic/reading.hpp"
 

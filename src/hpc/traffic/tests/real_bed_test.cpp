@@ -1,6 +1,6 @@
 // The known-answer bed with the daemons of Debian, each in its network namespace: what they really say to each other is
 // captured live and by tcpdump, and both yield the paper's Table 1 as the wire shows it.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "traffic/testing/bed.hpp"
 #include "traffic/testing/lab.hpp"
 

@@ -1,6 +1,6 @@
 #include "traffic/traffic.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // parse → validate → write → parse gives the same job, whatever the text.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "jobspec/jobspec.hpp"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "jobspec/cluster_file.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

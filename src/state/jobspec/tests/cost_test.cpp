@@ -1,6 +1,6 @@
 // What small files can ask for: refused where it costs too much, naming the place, or done quickly.
 #include "base/allowance.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "jobspec/jobspec.hpp"
 
 #include <gmock/gmock.h>

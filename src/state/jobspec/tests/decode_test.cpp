@@ -1,6 +1,6 @@
 #include "jobspec/decode.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "hcl/parse/parser.hpp"
 
 namespace underway::jobspec {

@@ -1,5 +1,5 @@
 // What is refused of a job file, and where it is told.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "tests/job_text.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// `identity`: a signed token (JWT) that says which task this is, made by the server and renewed while the task runs.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <map>
 #include <string>

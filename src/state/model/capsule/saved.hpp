@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/capsule/rehearsal.hpp"
 
 namespace underway::model {

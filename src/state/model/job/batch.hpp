@@ -3,7 +3,7 @@
 /// Jobs that start others: `periodic` by the clock, `parameterized` by dispatch. What they start is a job of its own,
 /// "<parent>/periodic-<unix time>" or "<parent>/dispatch-<time>-<id>", and has the parent's name in `parent_id`.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 /// blocks of systems that are not part of Underway (Vault, Consul), which are kept as they were written so that a job
 /// goes through here and back unchanged.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <boost/json/value.hpp>
 

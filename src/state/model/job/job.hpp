@@ -3,7 +3,7 @@
 /// What is wanted: a job holds groups that are placed as a whole; a group's tasks share one node. Names, defaults and
 /// the wire are those of Nomad's job specification (defaults of api/*.go `Canonicalize`), read by state/jobspec.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/access/identity.hpp"
 #include "model/job/batch.hpp"
 #include "model/job/extras.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// How far a periodic job has come: a record beside the job, there as long as the job starts others by the clock.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <string>

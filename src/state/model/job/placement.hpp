@@ -3,7 +3,7 @@
 /// Where a group may run and where it should rather: constraints, affinities, spreads, devices, NUMA. What the
 /// operators mean is the scheduler's (engine/scheduler/constraint.hpp).
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <optional>

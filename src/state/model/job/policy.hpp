@@ -4,7 +4,7 @@
 /// of a group's stanza comes from the job's, and then from the job's type; so the fields of the stanzas are optional,
 /// and a *Policy is what holds in the end. Defaults are those of Nomad's api/*.go `Canonicalize`.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <optional>

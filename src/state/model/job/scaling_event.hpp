@@ -2,7 +2,7 @@
 /// @file
 /// What was done to the counts of a job's groups, and by whom it was asked: a record beside the job.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <boost/json/value.hpp>
 

@@ -3,7 +3,7 @@
 /// `service` and `check`: under which name a group is found, and what tells that it works. A service is where its
 /// allocation runs: the catalogue is derived from the allocations (state/tables), so it cannot go stale.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "model/access/identity.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 /// `volume` and `volume_mount`: directories of the node that outlive allocations. A group asks for a volume, its tasks
 /// mount it.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 /// @file
 /// What a node has that tasks hold alone: devices, by vendor, type and model, and processor cores with where they lie.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 #include <cstdint>
 #include <map>

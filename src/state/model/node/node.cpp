@@ -1,6 +1,6 @@
 #include "model/node/node.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 #include "model/diff/diff.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {

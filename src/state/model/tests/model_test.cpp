@@ -2,7 +2,7 @@
 #include "model/evaluation.hpp"
 #include "model/node/node.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "model/job/spelled_policies.hpp"
 
 namespace underway::model {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::model {
 namespace {

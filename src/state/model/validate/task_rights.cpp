@@ -4,7 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {

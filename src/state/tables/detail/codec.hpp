@@ -4,7 +4,7 @@
 
 #include "tables/tables.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::tables::detail {
 

@@ -5,7 +5,7 @@
 #include "store/memory_store.hpp"
 #include "tables/tables.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 
 namespace underway::tables {

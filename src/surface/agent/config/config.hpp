@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/config/template_settings.hpp"
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "http/endpoint.hpp"
 #include "model/job/job.hpp"
 #include "network/network.hpp"

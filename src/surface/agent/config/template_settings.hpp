@@ -2,7 +2,7 @@
 /// @file
 /// `client { template { compat { … } } }`: what answers Consul's and Vault's functions in the templates of this node.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 #include "sources/settings.hpp"
 
 #include <string>

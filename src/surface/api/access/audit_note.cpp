@@ -7,7 +7,7 @@
 #include <set>
 
 #include "api/access/right.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 
 namespace underway::api {

@@ -2,7 +2,7 @@
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "server/access/namespace_decisions.hpp"
 
 namespace underway::api {

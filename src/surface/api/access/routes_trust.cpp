@@ -1,7 +1,7 @@
 // Who may link: the link of a node, joining, join tokens, and the server's authority.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "crypto/token.hpp"
 #include "trust/join_token.hpp"

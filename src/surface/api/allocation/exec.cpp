@@ -4,8 +4,8 @@
 // {"exited":true,"result":{"exit_code":0}} out.
 #include "api/routes.hpp"
 #include "async/group.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "http/websocket.hpp"

@@ -1,7 +1,7 @@
 // Files and logs of allocations, read from their node over the link. Streams are raw with ?plain=true; else Nomad's
 // frames, one JSON object per piece: {"File":"…","Offset":n,"Data":base64} (api/fs.go, StreamFrame).
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "protocol/messages.hpp"
 

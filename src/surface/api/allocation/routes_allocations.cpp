@@ -4,8 +4,8 @@
 #include "api/nomad/nomad_body.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "protocol/messages.hpp"
 
 namespace underway::api {

@@ -1,6 +1,6 @@
 // What a node tells of itself, and is told: statistics, metadata, collection. Asked over its link.
 #include "api/routes.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "protocol/client_messages.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <sys/socket.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "http/plain_error.hpp"
 #include "link/relay.hpp"
 #include "protocol/task_api.hpp"

@@ -1,6 +1,6 @@
 // What the capsule of an allocation has changed, and how its services are: asked of its node. Ours.
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "run/extension.hpp"
 
 namespace underway::api {

@@ -3,7 +3,7 @@
 #include "api/cluster/change_note.hpp"
 #include "api/cluster/slurm_versions.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/upgrade.hpp"

@@ -1,7 +1,7 @@
 // Capsule images of the server's store, and the keys that the cluster trusts: ours, below /v1/underway.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "imageshare/server_images.hpp"
 
 namespace underway::api {

@@ -3,7 +3,7 @@
 #include "api/capsule/capsule_limits.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
 #include "wire/capsule/saving.hpp"

@@ -1,6 +1,6 @@
 // The changes that were made, with their classes: ours, below /v1/underway.
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "impact/entries.hpp"
 
 namespace underway::api {

@@ -5,7 +5,7 @@
 #include "api/job/job_change.hpp"
 #include "api/job/shortfall.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "files/masters/service.hpp"
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"

@@ -2,7 +2,7 @@
 #include "api/cluster/status.hpp"
 #include "api/cluster/troubles.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "files/masters/status.hpp"
 #include "ownership/controller.hpp"
 

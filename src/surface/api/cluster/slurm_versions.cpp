@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "ownership/capsules.hpp"
 #include "slurm/installed.hpp"

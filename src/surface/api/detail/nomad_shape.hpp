@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::api::detail {
 

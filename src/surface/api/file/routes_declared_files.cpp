@@ -1,7 +1,7 @@
 // Synchronised files: ours, below /v1/underway. Names hold slashes, so they are in the query.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "files/masters/status.hpp"
 #include "wire/file/file.hpp"

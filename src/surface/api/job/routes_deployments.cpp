@@ -2,8 +2,8 @@
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "server/job/deployment_decisions.hpp"
 
 namespace underway::api {

@@ -1,7 +1,7 @@
 // Evaluations in numbers: how many there are of a kind, and forgetting those that are in the way.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "server/job/evaluation_decisions.hpp"
 

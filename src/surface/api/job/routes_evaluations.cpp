@@ -3,7 +3,7 @@
 
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::api {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/routes.hpp"
 #include "api/work.hpp"
 #include "async/event.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::api {
 namespace {

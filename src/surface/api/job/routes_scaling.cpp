@@ -1,8 +1,8 @@
 // Counts of groups: how they stand and what was asked of them, scaling them, and the policies of autoscalers.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "server/job/scaling_decisions.hpp"
 
 namespace underway::api {

@@ -1,6 +1,6 @@
 // The catalogue of services, and what the checks of allocations say.
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/numbers.hpp"
 #include "protocol/messages.hpp"
 #include "tables/services.hpp"

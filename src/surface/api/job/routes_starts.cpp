@@ -1,8 +1,8 @@
 // Jobs that start others: by force what the clock would start, and dispatch.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "server/job/start_decisions.hpp"
 

@@ -1,8 +1,8 @@
 // Versions of jobs: what each changed, names that keep them, the source of each. And the actions of a job's tasks.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/numbers.hpp"
 #include "model/diff/diff.hpp"
 #include "model/job/spelled_policies.hpp"

@@ -4,7 +4,7 @@
 #include "api/nomad/nomad_body.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "server/node/node_pool_decisions.hpp"
 #include "tables/node_pools.hpp"
 

@@ -3,8 +3,8 @@
 #include "api/node/volume_body.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "server/node/host_volumes.hpp"
 
 namespace underway::api {

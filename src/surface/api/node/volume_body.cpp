@@ -1,6 +1,6 @@
 #include "api/node/volume_body.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::api {
 

@@ -3,7 +3,7 @@
 
 #include "api/cluster/troubles.hpp"
 #include "api/operator/metrics_source.hpp"
-#include "base/enumerators.hpp"
+#include "base/json/enumerators.hpp"
 #include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::api {

@@ -4,7 +4,7 @@
 #include "api/cluster/troubles.hpp"
 #include "api/openapi/openapi.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/version.hpp"
 #include "http/endpoint.hpp"
 #include "node/fingerprint/fingerprint.hpp"

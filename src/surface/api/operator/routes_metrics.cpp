@@ -3,7 +3,7 @@
 #include "api/operator/metrics_source.hpp"
 #include "api/routes.hpp"
 #include "async/watchdog.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/log.hpp"
 
 namespace underway::api {

@@ -2,7 +2,7 @@
 // clients read the shapes that they know, and what there is no part for is refused by name.
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/version.hpp"
 #include "node/fingerprint/fingerprint.hpp"
 #include "server/storage/operator_decisions.hpp"

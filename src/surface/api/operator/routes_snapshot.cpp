@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "api/routes.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "os/fd.hpp"
 #include "server/storage/snapshot_losses.hpp"

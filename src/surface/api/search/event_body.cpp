@@ -5,7 +5,7 @@
 #include "api/node/node_body.hpp"
 #include "api/node/volume_body.hpp"
 #include "api/nomad/nomad_body.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "model/job/spelled_policies.hpp"

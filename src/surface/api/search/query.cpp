@@ -5,8 +5,8 @@
 
 #include "api/work.hpp"
 #include "async/watchdog.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"

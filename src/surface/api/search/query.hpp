@@ -8,7 +8,7 @@
 #include "api/api.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/request.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "filter/filter.hpp"
 
 namespace underway::api {

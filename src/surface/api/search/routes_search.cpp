@@ -1,7 +1,7 @@
 // Search: by the beginning of an id, and by any part of a name.
 #include "api/routes.hpp"
 #include "api/search/search.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json_member.hpp"
 
 namespace underway::api {
 namespace {

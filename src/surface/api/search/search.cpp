@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "server/access/namespace_decisions.hpp"
 #include "tables/node_pools.hpp"

@@ -8,7 +8,7 @@
 #include "server/testing/fake_node.hpp"
 #include "store/memory_store.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 
 namespace underway::api::testing {

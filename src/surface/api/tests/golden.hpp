@@ -2,7 +2,7 @@
 /// @file
 /// Golden files: what the API answered when somebody last looked. UNDERWAY_ACCEPT=1 rewrites them.
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include "async/event.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/acl/login_commands.hpp"

@@ -1,5 +1,5 @@
 #include "acl/policy.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/acl/access_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/impact/loss.hpp"

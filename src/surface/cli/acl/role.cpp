@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/acl/access_losses.hpp"

@@ -15,7 +15,7 @@
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "os/ledger.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/text.hpp"
 #include "cli/alloc/exec_terminal.hpp"
 #include "cli/commands.hpp"

@@ -1,6 +1,6 @@
 // Backups of a capsule's overlay, and whether what was saved is worth something.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"

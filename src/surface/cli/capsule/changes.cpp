@@ -1,5 +1,5 @@
 // What a capsule has changed since its image, and its services: its node is asked.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

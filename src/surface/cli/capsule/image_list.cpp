@@ -1,5 +1,5 @@
 // Capsule images in the server's store.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

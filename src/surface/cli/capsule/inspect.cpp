@@ -1,6 +1,6 @@
 // Images as files: verify, sign, inspect, compare.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/keys_local.hpp"
 #include "cli/cluster/slurm_versions.hpp"

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "cli/current_time.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "run/snapshot_store.hpp"
 #include "sdk/client.hpp"
 

@@ -1,5 +1,5 @@
 // Snapshots of a capsule's overlay.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/capsule/local_saver.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

@@ -1,6 +1,6 @@
 #include "cli/cluster/plan.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/files.hpp"
 #include "cli/capsule/protection_text.hpp"

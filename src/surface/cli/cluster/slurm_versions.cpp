@@ -4,7 +4,7 @@
 
 #include "api/cluster/slurm_versions.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 #include "image/image_file.hpp"

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/cluster/status_code.hpp"
 #include "cli/commands.hpp"

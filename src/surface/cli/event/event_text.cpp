@@ -1,6 +1,6 @@
 #include "cli/event/event_text.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "model/deployment.hpp"

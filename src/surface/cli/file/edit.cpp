@@ -11,7 +11,7 @@
 #include "cli/file/text.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The key that signs what nodes shall have of files.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

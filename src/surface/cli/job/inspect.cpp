@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/job/diff_text.hpp"
 #include "cli/job/follow_evaluation.hpp"

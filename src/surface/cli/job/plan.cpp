@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/capsule/protection_text.hpp"
 #include "cli/cluster/slurm_versions.hpp"
 #include "cli/commands.hpp"

@@ -1,7 +1,7 @@
 // Counts of groups, and the policies within which they may be set.
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/job/follow_evaluation.hpp"

@@ -1,5 +1,5 @@
 // The catalogue: list, info, delete.
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"

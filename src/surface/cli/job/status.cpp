@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/alloc/failing_tasks.hpp"
 #include "cli/commands.hpp"

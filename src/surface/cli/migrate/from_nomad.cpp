@@ -1,7 +1,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

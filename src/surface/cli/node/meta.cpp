@@ -1,6 +1,6 @@
 // Metadata of a node that change while it runs: read, apply.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"

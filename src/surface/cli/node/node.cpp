@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/current_time.hpp"
 #include "cli/impact/cluster_losses.hpp"

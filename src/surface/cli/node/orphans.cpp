@@ -1,6 +1,6 @@
 // What nodes run that the server does not know: list, keep, stop.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"

@@ -1,6 +1,6 @@
 // Node pools: nodes that are set apart.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"

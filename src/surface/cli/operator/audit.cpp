@@ -1,5 +1,5 @@
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"

@@ -1,6 +1,6 @@
 // Tokens with which new nodes join.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/current_time.hpp"
 #include "cli/list_flags.hpp"

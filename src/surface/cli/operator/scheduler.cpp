@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"

@@ -1,6 +1,6 @@
 // What Nomad's operators ask of its servers. There is one here; what there is no part for the server refuses by name.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"

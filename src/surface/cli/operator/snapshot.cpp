@@ -1,6 +1,6 @@
 // The state of the servers as one file: save, restore, inspect.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"

@@ -1,7 +1,7 @@
 // The proof of a canary: from now on, these nodes and that server have nothing to say to each other.
 #include "adoption/plan/silence.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

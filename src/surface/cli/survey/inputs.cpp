@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"

@@ -1,7 +1,7 @@
 // The division of a management server: as a table, JSON, a page.
 #include "adoption/division/division_html.hpp"
 #include "adoption/draft/capsule_draft.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"

@@ -1,7 +1,7 @@
 #include "cli/list_flags.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 
 namespace underway::cli {
 namespace {

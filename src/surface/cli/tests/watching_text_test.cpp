@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/alloc/failing_tasks.hpp"
 #include "cli/cluster/rollouts_of_change.hpp"
 #include "cli/deployment/text.hpp"

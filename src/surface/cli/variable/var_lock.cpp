@@ -6,7 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 extern char** environ;
 

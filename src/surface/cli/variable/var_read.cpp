@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/impact/loss.hpp"

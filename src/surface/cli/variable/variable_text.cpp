@@ -1,6 +1,6 @@
 #include "cli/variable/variable_text.hpp"
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 #include "hcl/parse/parser.hpp"

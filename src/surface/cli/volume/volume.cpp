@@ -1,6 +1,6 @@
 // Volumes of hosts: create, register, delete, init.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/impact/loss.hpp"

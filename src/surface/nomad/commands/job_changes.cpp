@@ -1,6 +1,6 @@
 // What changes jobs: run, plan, stop, start, eval, revert, scale, promote, dispatch, periodic force, restart.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/current_time.hpp"

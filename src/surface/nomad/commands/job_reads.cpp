@@ -1,6 +1,6 @@
 // What shows jobs: status, allocs, deployments, history, inspect, validate, scaling-events, init, action.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/job/version.hpp"
 #include "cli/terminal.hpp"

@@ -1,6 +1,6 @@
 // What belongs to no family: status, version, ui, variables, namespaces, services, certificates, the log.
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/commands.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "model/diff/diff.hpp"
 #include "nomad/text/job_plan.hpp"
 

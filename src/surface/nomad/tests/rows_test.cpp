@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "nomad/text/deployment_text.hpp"
 
 namespace underway::nomad {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "base/json.hpp"
+#include "base/json/json.hpp"
 #include "model/evaluation.hpp"
 #include "scheduler/schedule.hpp"
 

@@ -1,6 +1,6 @@
 // Who uses the SDK gets nothing of a server's or a node's into the program.
 #include "os/file.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace underway::sdk {
 namespace {

@@ -2,7 +2,7 @@
 /// @file
 /// An allocation in a list: Nomad's AllocationListStub (api/allocations.go).
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/allocation.hpp"
 
 namespace underway::wire {

@@ -2,7 +2,7 @@
 /// @file
 /// Whether the Slurm of a capsule goes with that of the nodes and of other capsules.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::wire {
 

@@ -2,7 +2,7 @@
 /// @file
 /// Everything for one screen: clusters, hosts, nodes, services, and what needs somebody.
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/cluster.hpp"
 #include "wire/node/node_stub.hpp"
 

@@ -2,7 +2,7 @@
 /// @file
 /// Why a job is as it is: what `underway job explain` shows.
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/allocation.hpp"
 
 namespace underway::wire {

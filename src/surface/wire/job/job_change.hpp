@@ -2,7 +2,7 @@
 /// @file
 /// What a plan does to a job.
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/allocation.hpp"
 #include "model/capsule/protection.hpp"
 #include "model/diff/diff.hpp"

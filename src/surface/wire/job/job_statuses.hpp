@@ -2,7 +2,7 @@
 /// @file
 /// Jobs with all that a page of them shows: Nomad's "jobs/statuses" (structs/job.go: JobStatusesJob and its parts).
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/allocation.hpp"
 #include "model/deployment.hpp"
 

@@ -3,7 +3,7 @@
 /// A job in a list, and how many of its allocations are in which state: Nomad's JobListStub and JobSummary
 /// (api/jobs.go).
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/job/job.hpp"
 
 namespace underway::wire {

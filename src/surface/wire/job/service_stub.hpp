@@ -2,7 +2,7 @@
 /// @file
 /// Services in a list: Nomad's ServiceRegistrationListStub (api/services.go).
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::wire {
 

@@ -2,7 +2,7 @@
 /// @file
 /// How what runs of a job differs from what is registered of it, and from what is asked for.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::wire {
 

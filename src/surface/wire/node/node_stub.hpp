@@ -2,7 +2,7 @@
 /// @file
 /// A node in a list: Nomad's NodeListStub (api/nodes.go).
 
-#include "base/projection.hpp"
+#include "base/json/projection.hpp"
 #include "model/node/node.hpp"
 
 namespace underway::wire {

@@ -2,7 +2,7 @@
 /// @file
 /// What a fuzzy search finds.
 
-#include "base/describe.hpp"
+#include "base/json/describe.hpp"
 
 namespace underway::wire {
 

@@ -3,8 +3,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/json_member.hpp"
+#include "base/json/json.hpp"
+#include "base/json/json_member.hpp"
 
 namespace underway::wire {
 namespace {

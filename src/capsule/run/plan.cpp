@@ -10,9 +10,9 @@
 namespace underway::run {
 namespace {
 
-class Builder {
+class PlanBuilder {
  public:
-  explicit Builder(const PlanInput& input) : in_(input), root_(input.directory + "/root") {}
+  explicit PlanBuilder(const PlanInput& input) : in_(input), root_(input.directory + "/root") {}
 
   os::LaunchPlan plan() {
     enter();
@@ -107,7 +107,7 @@ class Builder {
 
 }  // namespace
 
-os::LaunchPlan plan_capsule(const PlanInput& input) { return Builder(input).plan(); }
+os::LaunchPlan plan_capsule(const PlanInput& input) { return PlanBuilder(input).plan(); }
 
 std::vector<MountPoint> own_mount_points() {
   return {{"/proc"}, {"/sys"}, {"/dev"}, {"/run"}, {"/tmp"}, {"/local"}, {"/secrets"}, {"/alloc"}};

@@ -12,13 +12,12 @@
 #include "base/version.hpp"
 #include "cli/terminal.hpp"
 #include "node/fingerprint/fingerprint.hpp"
+#include "nomad/exit_codes.hpp"
 #include "nomad/table.hpp"
 #include "os/file.hpp"
 
 namespace underway::nomad {
 namespace {
-
-constexpr int kFailed = 1, kUnknownCommand = 127, kPlanFailed = 255;
 
 bool is_help(const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; }
 bool is_version(const std::string& word) { return word == "-v" || word == "-version" || word == "--version"; }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kClaims = "/v1/volumes/claims";
 
-std::string path_of(const std::string& id) { return "/v1/volume/host/" + http::percent_encode(id); }
+std::string volume_path(const std::string& id) { return "/v1/volume/host/" + http::percent_encode(id); }
 
 std::string body_of(const boost::json::value& volume) {
   return boost::json::serialize(boost::json::object{{"Volume", volume}});
@@ -24,7 +24,7 @@ boost::json::value Client::volumes(http::Query query) {
 }
 
 boost::json::value Client::volume(const std::string& id, std::optional<Wait> wait) {
-  return json::parse(send("GET", path_of(id), {}, {}, wait).body);
+  return json::parse(send("GET", volume_path(id), {}, {}, wait).body);
 }
 
 boost::json::value Client::create_volume(const boost::json::value& volume) {
@@ -38,7 +38,7 @@ boost::json::value Client::register_volume(const boost::json::value& volume) {
 void Client::delete_volume(const std::string& id, bool force) {
   http::Query query;
   if (force) query.add("force", "true");
-  send("DELETE", path_of(id) + "/delete", std::move(query), {}, {}, kVolumePatience);
+  send("DELETE", volume_path(id) + "/delete", std::move(query), {}, {}, kVolumePatience);
 }
 
 boost::json::value Client::volume_claims(http::Query query) {

@@ -175,7 +175,7 @@ Value find_all(const Call& call) {
   return found.empty() ? Value::null_list(Element::text) : texts(found, call.run);
 }
 
-Value split(const Call& call) {
+Value split_text(const Call& call) {
   const std::string_view text = call.text(1);
   const std::int64_t most = call.integer(2);
   const re2::RE2& regex = call.run.regex(call.text(0), text);
@@ -225,7 +225,7 @@ std::vector<Function> regex_functions() {
       {"regexReplaceAllLiteral", "pattern string, text string, new string", "Each match replaced by the text as it is.",
        kSprig, [](const Call& c) { return replace(c.text(0), c.text(1), c.text(2), true, c.run); }},
       {"regexSplit", "pattern string, text string, most int", "What is between the matches; -1 for all.", kSprig,
-       split},
+       split_text},
   };
   // Sprig's functions without "must" hide errors or end the program. Here both kinds fail with the reason.
   const std::size_t count = functions.size();

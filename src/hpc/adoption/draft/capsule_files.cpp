@@ -11,19 +11,20 @@ std::string service_block(const DraftService& service) {
   std::string out;
   for (const auto& note : service.notes) out += comment("Look: " + note + ".", "        ");
   if (!service.state.empty()) out += comment("Its state: " + join(service.state, ", ") + ".", "        ");
-  out += fmt::format("        service {} {{\n          command = {}\n", quoted(service.name),
-                     quoted_list(service.command));
-  if (!service.user.empty()) out += fmt::format("          user = {}\n", quoted(service.user));
-  if (!service.depends_on.empty()) out += fmt::format("          depends_on = {}\n", quoted_list(service.depends_on));
-  if (!service.ready.empty()) out += fmt::format("          ready = {}\n", quoted_list(service.ready));
-  if (!service.stop_timeout.empty()) out += fmt::format("          stop_timeout = {}\n", quoted(service.stop_timeout));
+  out += fmt::format("        service {} {{\n          command = {}\n", hcl_string(service.name),
+                     hcl_list(service.command));
+  if (!service.user.empty()) out += fmt::format("          user = {}\n", hcl_string(service.user));
+  if (!service.depends_on.empty()) out += fmt::format("          depends_on = {}\n", hcl_list(service.depends_on));
+  if (!service.ready.empty()) out += fmt::format("          ready = {}\n", hcl_list(service.ready));
+  if (!service.stop_timeout.empty())
+    out += fmt::format("          stop_timeout = {}\n", hcl_string(service.stop_timeout));
   return out + "        }\n";
 }
 
 std::string step_block(const DraftStep& step) {
   std::string out = comment(step.why, "        ");
-  out += fmt::format("        step {} {{\n          command = {}\n", quoted(step.moment), quoted_list(step.command));
-  if (!step.timeout.empty()) out += fmt::format("          timeout = {}\n", quoted(step.timeout));
+  out += fmt::format("        step {} {{\n          command = {}\n", hcl_string(step.moment), hcl_list(step.command));
+  if (!step.timeout.empty()) out += fmt::format("          timeout = {}\n", hcl_string(step.timeout));
   return out + "        }\n";
 }
 
@@ -39,8 +40,8 @@ std::int64_t seconds_to_stop(const CapsuleDraft& draft) {
 
 std::string network_block(const DraftNetwork& network, const std::string& address) {
   std::string out = fmt::format("        network {} {{\n          bridge = {}\n          addresses = [{}]\n",
-                                quoted(network.name), quoted(network.bridge), quoted(address));
-  if (!network.gateway.empty()) out += fmt::format("          gateway = {}\n", quoted(network.gateway));
+                                hcl_string(network.name), hcl_string(network.bridge), hcl_string(address));
+  if (!network.gateway.empty()) out += fmt::format("          gateway = {}\n", hcl_string(network.gateway));
   return out + "        }\n";
 }
 
@@ -86,8 +87,8 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
       "      driver       = \"capsule\"\n      kill_timeout = \"{5}s\"\n\n      config {{\n        image    = {2}\n    "
       "    hostname = {3}\n\n"
       "        overlay {{\n          kind = \"directory\"\n          size = \"{4}\"\n        }}\n\n",
-      quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}:{}", draft.name, draft.version)),
-      quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G", seconds_to_stop(draft));
+      hcl_string(draft.name), hcl_string(place.node_pool), hcl_string(fmt::format("{}:{}", draft.name, draft.version)),
+      hcl_string(place.hostname), draft.name == "slurm-services" ? "20G" : "4G", seconds_to_stop(draft));
   out += networks_of(draft, place) + "\n";
   if (std::any_of(draft.programs.begin(), draft.programs.end(),
                   [](const auto& program) { return program.name == "slurmctld"; }))
@@ -128,7 +129,7 @@ std::string image_file(const CapsuleDraft& draft, const DraftPlace& place) {
       comment(fmt::format("The image of {0}: `underway capsule build images/{0}.hcl`. Take the repositories that "
                           "the nodes' image is made from, so that Slurm and munge are the nodes' own.",
                           draft.name));
-  out += fmt::format("image {} {{\n  version = {}\n", quoted(draft.name), quoted(draft.version));
+  out += fmt::format("image {} {{\n  version = {}\n", hcl_string(draft.name), hcl_string(draft.version));
   const std::string suite = debian_suite(place.distribution);
   if (suite.empty()) {
     out += comment(fmt::format("The server runs {}, and the packages below have Debian's names: write those of its own "
@@ -137,19 +138,19 @@ std::string image_file(const CapsuleDraft& draft, const DraftPlace& place) {
                    "  ");
   }
   out += fmt::format("  from debian {} {{\n    mirrors = [\"http://deb.debian.org/debian\"]\n  }}\n",
-                     quoted(suite.empty() ? "bookworm" : suite));
-  out += fmt::format("  packages = {}\n", quoted_list(packages));
+                     hcl_string(suite.empty() ? "bookworm" : suite));
+  out += fmt::format("  packages = {}\n", hcl_list(packages));
   for (const auto& file : draft.files) {
-    out +=
-        fmt::format("  file {} {{\n    source = {}\n    mode   = \"0755\"\n  }}\n",
-                    quoted("/usr/lib/capsule/" + file.name), quoted(fmt::format("files/{}/{}", draft.name, file.name)));
+    out += fmt::format("  file {} {{\n    source = {}\n    mode   = \"0755\"\n  }}\n",
+                       hcl_string("/usr/lib/capsule/" + file.name),
+                       hcl_string(fmt::format("files/{}/{}", draft.name, file.name)));
   }
   if (!state.empty()) {
     std::vector<std::string> empty;
     for (const auto& directory : state)
       if (directory != "/var/log") empty.push_back(directory + "/*");
     out += comment("What packages make there when they are installed would show through what is copied.", "  ");
-    out += fmt::format("  remove = {}\n  writable = {}\n", quoted_list(empty), quoted_list(state));
+    out += fmt::format("  remove = {}\n  writable = {}\n", hcl_list(empty), hcl_list(state));
   }
   return out + "}\n";
 }

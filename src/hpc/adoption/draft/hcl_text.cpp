@@ -6,7 +6,7 @@
 
 namespace underway::adoption {
 
-std::string quoted(std::string_view text) {
+std::string hcl_string(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -32,12 +32,12 @@ std::string quoted(std::string_view text) {
     }
   }
   out += '"';
-  return is_utf8(out) ? out : quoted(hex(text));
+  return is_utf8(out) ? out : hcl_string(hex(text));
 }
 
-std::string quoted_list(const std::vector<std::string>& items) {
+std::string hcl_list(const std::vector<std::string>& items) {
   std::string out = "[";
-  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + quoted(item);
+  for (const auto& item : items) out += (out.size() > 1 ? ", " : "") + hcl_string(item);
   return out + "]";
 }
 

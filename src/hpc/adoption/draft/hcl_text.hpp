@@ -10,9 +10,9 @@
 namespace underway::adoption {
 
 /// "…" with everything escaped that HCL would read: quotes, backslashes, line ends, ${ and %{.
-std::string quoted(std::string_view text);
+std::string hcl_string(std::string_view text);
 /// ["a", "b"]
-std::string quoted_list(const std::vector<std::string>& items);
+std::string hcl_list(const std::vector<std::string>& items);
 /// A comment: every line of the text behind "# ", at most 100 columns.
 std::string comment(std::string_view text, std::string_view indent = {});
 

@@ -82,11 +82,11 @@ std::string cluster_file(const AdoptionFacts& facts) {
       comment(fmt::format("The cluster of {}, as `underway survey adopt` found it. Its hosts exist already and join "
                           "by themselves, so no pool makes any.",
                           facts.place.hostname));
-  out += fmt::format("cluster {} {{\n", quoted(name.empty() ? "cluster" : name.substr(0, 60)));
+  out += fmt::format("cluster {} {{\n", hcl_string(name.empty() ? "cluster" : name.substr(0, 60)));
   for (const auto& network : facts.place.networks) {
     const auto own = net::parse_cidr(network.address);
-    out += fmt::format("  network {} {{\n    cidr = {}\n  }}\n", quoted(network.name),
-                       quoted(own ? to_string(own->network()) : "192.0.2.0/24"));
+    out += fmt::format("  network {} {{\n    cidr = {}\n  }}\n", hcl_string(network.name),
+                       hcl_string(own ? to_string(own->network()) : "192.0.2.0/24"));
   }
   return out +
          "\n  # `underway node join-token create -pool infrastructure`: see PLAN.md.\n  pool \"infrastructure\" {\n    "
@@ -129,7 +129,7 @@ std::string canary_job(const AdoptionFacts& facts) {
     const auto at = text.find(from);
     if (at != std::string::npos) text.replace(at, from.size(), from.substr(0, from.find('"')) + "\"slurm-canary\"");
   }
-  const std::string host = fmt::format("hostname = {}", quoted(facts.place.hostname));
+  const std::string host = fmt::format("hostname = {}", hcl_string(facts.place.hostname));
   if (const auto at = text.find(host); at != std::string::npos) text.replace(at, host.size(), "hostname = \"canary\"");
   return text;
 }

@@ -86,7 +86,7 @@ awaitable<void> Reconciler::look_at(Place place) {
 awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::set<std::string> silent,
                                                              std::vector<std::string> known) {
   // An agent that is away for a moment must not cost its node the jobs. That long Slurm waits for one too.
-  constexpr auto kPatience = std::chrono::minutes(5);
+  constexpr auto kNodePatience = std::chrono::minutes(5);
   std::vector<std::string> out;
   if (silent.empty()) co_return out;
   const auto slurm_jobs = co_await slurm_jobs_of(place);
@@ -104,7 +104,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   for (const auto& node : found) unreached.seen[node] = now;
   for (const auto& node : known) {
     if (!silent.contains(node) || hosts.contains(host_of[node])) continue;
-    if (now - unreached.seen.try_emplace(node, now).first->second < kPatience) found.insert(node);
+    if (now - unreached.seen.try_emplace(node, now).first->second < kNodePatience) found.insert(node);
   }
   out.assign(found.begin(), found.end());
   co_return out;

@@ -15,38 +15,38 @@ namespace {
 constexpr std::int64_t kDay = 86400;
 constexpr std::size_t kMostText = 1024;
 
-struct Field {
+struct CronField {
   std::string_view what;
   int least, most;
   std::vector<std::string_view> names = {};  ///< the first is that of `least`; three letters are enough
 };
 
-const Field kSeconds{"second", 0, 59};
-const Field kMinutes{"minute", 0, 59};
-const Field kHours{"hour", 0, 23};
-const Field kDays{"day of month", 1, 31};
-const Field kMonths{"month",
-                    1,
-                    12,
-                    {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-                     "november", "december"}};
-const Field kWeekdays{
+const CronField kSeconds{"second", 0, 59};
+const CronField kMinutes{"minute", 0, 59};
+const CronField kHours{"hour", 0, 23};
+const CronField kDays{"day of month", 1, 31};
+const CronField kMonths{"month",
+                        1,
+                        12,
+                        {"january", "february", "march", "april", "may", "june", "july", "august", "september",
+                         "october", "november", "december"}};
+const CronField kWeekdays{
     "day of week", 0, 7, {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}};
-const Field kYears{"year", 1970, 2099};
+const CronField kYears{"year", 1970, 2099};
 
-[[noreturn]] void refuse(const Field& field, std::string_view item, std::string_view why) {
+[[noreturn]] void refuse(const CronField& field, std::string_view item, std::string_view why) {
   throw Error(Code::invalid, fmt::format("'{}' is no {} of a cron expression", item, field.what))
       .because(std::string(why));
 }
 
-int number_between(const Field& field, std::string_view text, int least, int most, std::string_view item) {
+int number_between(const CronField& field, std::string_view text, int least, int most, std::string_view item) {
   const auto value = parse_number<int>(text);
   if (!value || text.front() == '-') refuse(field, item, fmt::format("'{}' is not a number", text));
   if (*value < least || *value > most) refuse(field, item, fmt::format("{} is not in {} to {}", *value, least, most));
   return *value;
 }
 
-int parse_value(const Field& field, std::string_view text, std::string_view item) {
+int parse_value(const CronField& field, std::string_view text, std::string_view item) {
   for (std::size_t i = 0; i < field.names.size(); ++i) {
     const auto name = field.names[i];
     if (text == name || text == name.substr(0, 3)) return field.least + static_cast<int>(i);
@@ -58,7 +58,7 @@ bool is_any(std::string_view field) { return field == "*" || field == "?"; }
 
 /// One item of a list: `*`, `n`, `n-m`, each with `/step`. Calls take(value) for each value that it stands for.
 template <class Take>
-void parse_item(const Field& field, std::string_view item, Take take) {
+void parse_item(const CronField& field, std::string_view item, Take take) {
   std::string_view range = item;
   int step = 1;
   const auto slash = item.find('/');
@@ -82,11 +82,11 @@ void parse_item(const Field& field, std::string_view item, Take take) {
 }
 
 template <class Take>
-void parse_list(const Field& field, std::string_view text, Take take) {
+void parse_list(const CronField& field, std::string_view text, Take take) {
   for (const auto& item : split(text, ',')) parse_item(field, item, take);
 }
 
-std::uint64_t parse_mask(const Field& field, std::string_view text) {
+std::uint64_t parse_mask(const CronField& field, std::string_view text) {
   std::uint64_t mask = 0;
   parse_list(field, text, [&](int value) { mask |= std::uint64_t{1} << value; });
   return mask;

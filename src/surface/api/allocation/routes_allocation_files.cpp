@@ -28,7 +28,7 @@ awaitable<std::pair<std::string, std::string>> locate(Api& api, const Request& r
   co_return std::pair{allocation->id, allocation->node_id};
 }
 
-awaitable<Response> ask_node(Api& api, Request request, const char* method) {
+awaitable<Response> answer_from_node(Api& api, Request request, const char* method) {
   const auto [alloc, node_id] = co_await locate(api, request);
   auto body = json::to_value(file_request(request, alloc));
   const auto answer = co_await api.server.call_node(node_id, method, std::move(body));
@@ -116,7 +116,7 @@ awaitable<Response> read_logs(Api& api, Request request) {
 void add_allocation_file_routes(Routes& routes, Api& api) {
   const auto ask = [&](const char* path, const char* name, const char* method) {
     routes.add("GET", path, name, right::ns(Capability::read_fs, of_allocation),
-               [&api, method](Request request) { return ask_node(api, std::move(request), method); });
+               [&api, method](Request request) { return answer_from_node(api, std::move(request), method); });
   };
   ask("/v1/client/fs/ls/:id", "list files", "fs.ls");
   ask("/v1/client/fs/stat/:id", "file status", "fs.stat");

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
+#include "nomad/exit_codes.hpp"
 #include "nomad/text/deployment_text.hpp"
 #include "nomad/text/group_failure.hpp"
 #include "nomad/text/rows.hpp"
@@ -24,7 +25,6 @@ using cli::truth;
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
-constexpr int kNotPlaced = 2, kFailed = 1;
 
 std::string now() { return cli::moment(unix_nanos(cli::current_time())); }
 void headline(const std::string& words) { print(fmt::format("==> {}: {}\n", now(), words)); }

@@ -58,6 +58,26 @@ const Structure& description(Tag<RegisterReply>) {
   return structure;
 }
 
+const Structure& description(Tag<LoopTrouble>) {
+  static const Structure structure =
+      Builder<LoopTrouble>("loop trouble", "A control loop that somebody should look at.")
+          .wire<&LoopTrouble::name>("Name", "What it is called.")
+          .wire<&LoopTrouble::trouble>("Trouble", "What follows while it fails.")
+          .wire<&LoopTrouble::why>("Why", "What it failed with, or how long its look takes already.")
+          .wire<&LoopTrouble::since>("Since", "When that began, in Unix nanoseconds.")
+          .wire<&LoopTrouble::stuck>("Stuck", "It does not come back from a look.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<Heartbeat>) {
+  static const Structure structure =
+      Builder<Heartbeat>("heartbeat", "That a node lives, and what it cannot do.")
+          .wire<&Heartbeat::troubles>("Troubles", "Its control loops that are in trouble.")
+          .done();
+  return structure;
+}
+
 const Structure& description(Tag<UpdateRequest>) {
   static const Structure structure = Builder<UpdateRequest>("update", "What became of allocations.")
                                          .wire<&UpdateRequest::updates>("Updates", "The latest of each allocation.")

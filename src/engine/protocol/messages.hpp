@@ -4,7 +4,7 @@
 ///
 /// Node to server:
 ///   call   "register"     RegisterRequest -> RegisterReply   once per connection, and again when fingerprints change
-///   notify "heartbeat"    {}                                 every half TTL
+///   notify "heartbeat"    Heartbeat                          every half TTL
 ///   call   "update"       UpdateRequest -> {}                batched; sent again until it is acknowledged
 ///   call   "template.watch"  WatchRequest -> {}            all that its templates need to know; replaces the last one
 ///   call   "identity.sign"   IdentityRequest -> IdentityReply
@@ -68,6 +68,20 @@ struct RegisterRequest {
 struct RegisterReply {
   std::string node_id;
   Duration heartbeat_ttl = std::chrono::seconds{10};
+};
+
+/// A control loop of a node (async/control_loop.hpp) that somebody should look at.
+struct LoopTrouble {
+  std::string name;        ///< "files": what operators know it by
+  std::string trouble;     ///< what follows while it fails, for people: "files are not synchronized"
+  std::string why;         ///< what it failed with, or how long it takes already
+  std::int64_t since = 0;  ///< Unix nanoseconds: of the first failure in a row, or when the look began
+  bool stuck = false;      ///< it does not come back from a look
+};
+
+/// From a node that is well, or that knows of no loops: {}.
+struct Heartbeat {
+  std::vector<LoopTrouble> troubles;
 };
 
 struct UpdateRequest {
@@ -219,6 +233,8 @@ const describe::Structure& description(describe::Tag<OrderedAllocation>);
 const describe::Structure& description(describe::Tag<OrphanOrders>);
 const describe::Structure& description(describe::Tag<RegisterRequest>);
 const describe::Structure& description(describe::Tag<RegisterReply>);
+const describe::Structure& description(describe::Tag<LoopTrouble>);
+const describe::Structure& description(describe::Tag<Heartbeat>);
 const describe::Structure& description(describe::Tag<UpdateRequest>);
 const describe::Structure& description(describe::Tag<AllocationOrder>);
 const describe::Structure& description(describe::Tag<AllocationsMessage>);

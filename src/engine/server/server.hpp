@@ -141,6 +141,9 @@ class Server {
   /// Whether the node's link stands now.
   bool linked(const std::string& node_id) const;
   std::size_t linked_nodes() const;
+  /// By node, what its newest heartbeat told: control loops that somebody should look at. Of a node that is not linked,
+  /// nothing.
+  std::map<std::string, std::vector<protocol::LoopTrouble>> node_troubles() const;
   /// A request to the node. Throws not_found (no such node), unavailable (no link, nor soon), or what the node answers.
   async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body,
                                                  std::optional<Duration> timeout = {});

@@ -63,6 +63,9 @@ struct LoopHealth {
   /// Since it started when it never succeeded.
   Duration since_success() const { return LoopClock::now() - well_until; }
   bool is_stuck() const { return looking_for() > patience; }
+  /// Whether somebody should look at it: it is stuck, or has failed for more than a minute. Until then it is as likely
+  /// as not that the next look succeeds.
+  bool needs_somebody() const { return is_stuck() || failing_for() > std::chrono::minutes(1); }
 
   SteadyTime look_began{}, streak_began{}, well_until{};
 };

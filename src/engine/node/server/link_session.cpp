@@ -3,6 +3,7 @@
 #include "base/json/json.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::node {
 
@@ -100,7 +101,8 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
     }
     if (membership_->renewal_due()) co_await membership_->renew(asking(connection));
     if (std::chrono::steady_clock::now() >= next_beat) {
-      co_await connection->notify("heartbeat", boost::json::object{});
+      co_await connection->notify("heartbeat",
+                                  json::to_value(protocol::Heartbeat{troubles_of(loops_)}, json::Encoding::compact));
       stats_.last_heartbeat = runtime_.now();
       next_beat = async::deadline_in(beat);
       continue;

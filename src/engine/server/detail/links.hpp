@@ -17,8 +17,9 @@ struct Server::Session {
   std::string node_id;
   std::shared_ptr<link::Connection> connection;
   Orders orders;
-  async::SteadyTime heard;         ///< last sign of life
-  async::Event something_to_send;  ///< the sender waits for it
+  async::SteadyTime heard;                      ///< last sign of life
+  std::vector<protocol::LoopTrouble> troubles;  ///< as its newest heartbeat told
+  async::Event something_to_send;               ///< the sender waits for it
   bool dirty = true;
   std::map<std::string, model::Revision> epochs;  ///< of those that the node has orders of, how far we have been
   std::optional<trust::PeerIdentity> peer;        ///< what its certificate says

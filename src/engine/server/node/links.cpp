@@ -3,12 +3,33 @@
 
 #include "base/json/json.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "server/access/identities.hpp"
 #include "server/node/node_pool_decisions.hpp"
 #include "server/node/orphan_decisions.hpp"
 
 namespace underway::server {
 namespace {
+
+/// What a node may have kept here for as long as it is linked, whatever it sends.
+constexpr std::size_t kMostTroubles = 16;
+constexpr std::size_t kLongestText = 500;
+
+void cut(std::string& text) {
+  if (text.size() > kLongestText) text.resize(kLongestText);
+  while (!is_utf8(text)) text.pop_back();
+}
+
+/// None when it cannot be read: the node lives all the same.
+std::vector<protocol::LoopTrouble> read_troubles(const boost::json::value& heartbeat) try {
+  auto troubles = json::decode<protocol::Heartbeat>(heartbeat, "heartbeat").troubles;
+  if (troubles.size() > kMostTroubles) troubles.resize(kMostTroubles);
+  for (auto& trouble : troubles)
+    for (auto* text : {&trouble.name, &trouble.trouble, &trouble.why}) cut(*text);
+  return troubles;
+} catch (const Error&) {
+  return {};
+}
 
 async::awaitable<void> ask_to_renew(std::shared_ptr<link::Connection> connection) {
   try {
@@ -31,8 +52,10 @@ async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socke
                                    std::shared_ptr<link::Stream> stream) -> async::awaitable<void> {
     co_await serve_node(*linked, std::move(method), std::move(header), std::move(stream));
   };
-  handlers.notify = [linked](std::string method, boost::json::value) {
-    if (method == "heartbeat" && linked->session) linked->session->heard = async::LoopClock::now();
+  handlers.notify = [linked](std::string method, boost::json::value body) {
+    if (method != "heartbeat" || !linked->session) return;
+    linked->session->heard = async::LoopClock::now();
+    linked->session->troubles = read_troubles(body);
   };
   const auto connection =
       link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
@@ -246,6 +269,13 @@ void Server::send_differences() {
 
 bool Server::linked(const std::string& node_id) const { return links_->sessions.contains(node_id); }
 std::size_t Server::linked_nodes() const { return links_->sessions.size(); }
+
+std::map<std::string, std::vector<protocol::LoopTrouble>> Server::node_troubles() const {
+  std::map<std::string, std::vector<protocol::LoopTrouble>> out;
+  for (const auto& [id, session] : links_->sessions)
+    if (!session->troubles.empty()) out.emplace(id, session->troubles);
+  return out;
+}
 
 /// After a start of ours, nodes that are ready in the tables need a moment to dial again.
 async::awaitable<std::shared_ptr<link::Connection>> Server::connection_of(std::string node_id) {

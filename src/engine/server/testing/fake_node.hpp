@@ -56,6 +56,9 @@ class FakeNode {
     const auto request = json::to_value(own, json::Encoding::compact);
     registered = json::decode<protocol::RegisterReply>(co_await connection->call("register", request));
   }
+  async::awaitable<void> send_heartbeat() {
+    co_await connection->notify("heartbeat", json::to_value(protocol::Heartbeat{troubles}, json::Encoding::compact));
+  }
   /// The link breaks as a pulled cable would break it.
   void cut() { connection->abort(); }
   async::awaitable<void> stop() {
@@ -71,8 +74,9 @@ class FakeNode {
   model::Node& node() { return node_; }
   const std::string& id() const { return node_.id; }
 
-  bool obedient = true;  ///< reports that it runs what shall start and ended what shall stop
-  bool silent = false;   ///< sends no heartbeats
+  bool obedient = true;                         ///< reports that it runs what shall start and ended what shall stop
+  bool silent = false;                          ///< sends no heartbeats
+  std::vector<protocol::LoopTrouble> troubles;  ///< that its heartbeats tell of
   std::shared_ptr<link::Connection> connection;
   protocol::RegisterReply registered;
   std::vector<model::AllocationUpdate> running;             ///< told when it registers
@@ -95,7 +99,7 @@ class FakeNode {
   }
   async::awaitable<void> beat(std::shared_ptr<link::Connection> link) {
     while (link->is_open()) {
-      if (!silent) co_await link->notify("heartbeat", boost::json::object{});
+      if (!silent) co_await send_heartbeat();
       co_await async::sleep_for(registered.heartbeat_ttl / 2);
     }
   }

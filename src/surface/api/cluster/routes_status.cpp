@@ -13,6 +13,17 @@ using acl::Capability;
 using acl::Level;
 using tables::Topic;
 
+/// Of the cluster's nodes; of all when it is "".
+std::map<std::string, std::vector<protocol::LoopTrouble>> node_troubles(Api& api, const tables::Tables& tables,
+                                                                        const std::string& cluster) {
+  std::map<std::string, std::vector<protocol::LoopTrouble>> out;
+  for (auto& [id, troubles] : api.server.node_troubles()) {
+    const auto node = tables.find_node(id);
+    if (node && (cluster.empty() || node->cluster == cluster)) out[node->name] = std::move(troubles);
+  }
+  return out;
+}
+
 awaitable<Response> read_status(Api& api, Request request) {
   const std::string cluster = request.query.find("cluster").value_or("");
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
@@ -29,7 +40,9 @@ awaitable<Response> read_status(Api& api, Request request) {
     // While nothing can be written every loop fails of that, which is told already.
     if (troubles.writable && visibility.nodes) {
       auto loops = attention_for(api.server.loops());
-      std::move(loops.begin(), loops.end(), std::back_inserter(troubles.attention));
+      std::ranges::move(loops, std::back_inserter(troubles.attention));
+      loops = attention_for(node_troubles(api, tables, cluster));
+      std::ranges::move(loops, std::back_inserter(troubles.attention));
     }
     // What keeps everything else from being mended comes first.
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),

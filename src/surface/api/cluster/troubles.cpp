@@ -1,40 +1,55 @@
 #include "api/cluster/troubles.hpp"
 
+#include "base/text.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
+
 namespace underway::api {
 namespace {
+
+constexpr std::size_t kMostNodesNamed = 5;
 
 wire::Attention attention_for(std::string_view what, std::string_view meaning, const server::Trouble& trouble) {
   return {fmt::format("the server cannot write its {} since {}: {}", what, format_time(trouble.since), meaning),
           trouble.error.one_line(), trouble.error.advice()};
 }
 
-/// Until then it is as likely as not that the next look succeeds.
-constexpr Duration kFailingLong = std::chrono::minutes(1);
-
-wire::Attention attention_for_stuck(const async::LoopHealth& loop) {
-  return {
-      fmt::format("the control loop '{}' is stuck since {}: {}", loop.name, format_time(loop.looked_at), loop.trouble),
-      fmt::format("its look takes {} already, and should take less than {}", human_duration(loop.looking_for()),
-                  human_duration(loop.patience)),
-      "collect what support needs with `underway operator debug`, then restart the agent: tasks go on meanwhile"};
-}
-
-wire::Attention attention_for_failing(const async::LoopHealth& loop) {
-  return {
-      fmt::format("the control loop '{}' fails since {}: {}", loop.name, format_time(loop.failing_since), loop.trouble),
-      fmt::format("{} ({} times in a row)", loop.failure, loop.failures),
-      "mend what it says; it tries again by itself (journalctl -u underway has the first failure)"};
+/// `where`: "" of the server itself, " on n1, n2".
+wire::Attention attention_for(const protocol::LoopTrouble& loop, const std::string& where) {
+  wire::Attention out;
+  out.what = fmt::format("the control loop '{}'{} {} since {}: {}", loop.name, where, loop.stuck ? "is stuck" : "fails",
+                         format_time(from_unix_nanos(loop.since)), loop.trouble);
+  out.why = loop.why;
+  out.advice =
+      loop.stuck
+          ? "collect what support needs with `underway operator debug`, then restart the agent: tasks go on meanwhile"
+          : "mend what it says; it tries again by itself (journalctl -u underway has the first failure)";
+  return out;
 }
 
 }  // namespace
 
-bool needs_somebody(const async::LoopHealth& loop) { return loop.is_stuck() || loop.failing_for() > kFailingLong; }
-
 std::vector<wire::Attention> attention_for(const async::LoopRegistry& loops) {
   std::vector<wire::Attention> out;
-  for (const auto& loop : loops.health()) {
-    if (needs_somebody(loop)) out.push_back(loop.is_stuck() ? attention_for_stuck(loop) : attention_for_failing(loop));
+  for (const auto& loop : node::troubles_of(loops)) out.push_back(attention_for(loop, ""));
+  return out;
+}
+
+std::vector<wire::Attention> attention_for(const std::map<std::string, std::vector<protocol::LoopTrouble>>& nodes) {
+  struct Shared {
+    protocol::LoopTrouble first;
+    std::vector<std::string> nodes;
+  };
+  std::map<std::pair<std::string, bool>, Shared> by_loop;
+  for (const auto& [node, loops] : nodes) {
+    for (const auto& loop : loops) {
+      auto& shared = by_loop[{loop.name, loop.stuck}];
+      if (shared.nodes.empty() || loop.since < shared.first.since) shared.first = loop;
+      shared.nodes.push_back(node);
+    }
   }
+  std::vector<wire::Attention> out;
+  for (const auto& [key, shared] : by_loop)
+    out.push_back(attention_for(shared.first, " on " + join_some(shared.nodes, kMostNodesNamed)));
   return out;
 }
 

@@ -16,9 +16,9 @@ struct Troubles {
 /// As of now: what has failed is tried again where that is cheap.
 Troubles troubles_of(Api& api);
 
-/// Whether somebody should look at the loop: it has failed for more than a minute, or does not come back from a look.
-bool needs_somebody(const async::LoopHealth& loop);
-/// Of the loops that do, in the order of their start.
+/// Of the server's control loops that need somebody, in the order of their start.
 std::vector<wire::Attention> attention_for(const async::LoopRegistry& loops);
+/// By the name of its node. A loop that is in trouble on many nodes for one reason is one entry.
+std::vector<wire::Attention> attention_for(const std::map<std::string, std::vector<protocol::LoopTrouble>>& nodes);
 
 }  // namespace underway::api

@@ -207,7 +207,7 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
     out.by_status[static_cast<std::size_t>(status)] = measures.jobs(status);
   const auto& loops = server.loops().health();
   out.loops = node::measure_loops(server.loops());
-  out.troubled_loops = std::count_if(loops.begin(), loops.end(), needs_somebody);
+  out.troubled_loops = std::ranges::count_if(loops, &async::LoopHealth::needs_somebody);
   out.writer = std::move(writer);
   out.evaluations = tables.pending_evaluations();
   out.blocked = tables.blocked_evaluations();

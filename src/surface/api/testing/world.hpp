@@ -19,6 +19,11 @@ using server::testing::make_node;
 using server::testing::report;
 using server::testing::uuid;
 
+/// What a response says of itself; "": nothing.
+inline std::string header(const http::Response& response, const char* name) {
+  return std::string(response.headers.find(name).value_or(""));
+}
+
 class World {
  public:
   explicit World(AccessOptions access = {}, server::Options how = options())

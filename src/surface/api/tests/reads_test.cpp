@@ -11,10 +11,6 @@ namespace {
 using async::awaitable;
 using server::testing::run_until;
 
-std::string header(const http::Response& response, const char* name) {
-  return std::string(response.headers.find(name).value_or(""));
-}
-
 std::vector<std::string> ids(const boost::json::value& list, const char* key = "ID") {
   std::vector<std::string> out;
   for (const auto& element : list.as_array()) out.emplace_back(element.at(key).as_string());

@@ -96,5 +96,56 @@ TEST_F(StatusOfLoops, TellsOperatorsOfItAndNobodyElse) {
   EXPECT_EQ(attention(), "[]");
 }
 
+TEST(NodeTroubles, AreOneEntryForALoopHoweverManyNodesItFailsOn) {
+  std::map<std::string, std::vector<protocol::LoopTrouble>> nodes;
+  for (int i = 1; i <= 9; ++i) {
+    const auto since = unix_nanos(from_unix_nanos(0) + std::chrono::hours(i == 3 ? 1 : 2));
+    nodes[fmt::format("n{}", i)] = {{"files", "files are not synchronized", fmt::format("n{} is full", i), since}};
+  }
+  nodes["n2"].push_back({"saving", "capsules are not saved", "its look takes 6m already", 0, true});
+  const auto told = attention_for(nodes);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].what,
+            "the control loop 'files' on n1, n2, n3, n4, n5 and 4 more fails since 1970-01-01T01:00:00Z: files are not "
+            "synchronized");
+  EXPECT_EQ(told[0].why, "n3 is full") << "that of the one that began";
+  EXPECT_THAT(told[1].what, HasSubstr("the control loop 'saving' on n2 is stuck since"));
+}
+
+class StatusOfNodes : public ::testing::Test {
+ protected:
+  FakeNode& linked_node(std::vector<protocol::LoopTrouble> troubles) {
+    auto& node = world.link(1);
+    node.troubles = std::move(troubles);
+    world.loop.run_until_done(node.send_heartbeat());
+    return node;
+  }
+  std::string attention() { return boost::json::serialize(world.read("/v1/underway/status").at("Attention")); }
+
+  World world;
+};
+
+TEST_F(StatusOfNodes, TellsWhatANodeCannotDoUntilItCan) {
+  auto& node = linked_node({{"files", "files are not synchronized", "the disk is full", 1}});
+  const std::string told = "the control loop 'files' on c1 fails since";
+  server::testing::run_until(world.loop, [&] { return attention().find(told) != std::string::npos; });
+  EXPECT_THAT(attention(), HasSubstr("the disk is full"));
+  node.troubles.clear();
+  world.loop.run_until_done(node.send_heartbeat());
+  server::testing::run_until(world.loop, [&] { return attention().find(told) == std::string::npos; });
+}
+
+TEST_F(StatusOfNodes, KeepsLittleOfANodeThatTellsMuch) {
+  std::vector<protocol::LoopTrouble> many;
+  for (int i = 0; i < 1000; ++i) many.push_back({fmt::format("loop{}", i), "", std::string(10'000, 'x'), 1});
+  many[0].why = std::string(499, 'x') + "é";
+  auto& node = linked_node(std::move(many));
+  server::testing::run_until(world.loop, [&] { return !world.server.node_troubles().empty(); });
+  const auto kept = world.server.node_troubles().at(node.id());
+  EXPECT_EQ(kept.size(), 16U);
+  EXPECT_EQ(kept[0].why, std::string(499, 'x')) << "no half of a character";
+  EXPECT_EQ(kept[1].why.size(), 500U);
+}
+
 }  // namespace
 }  // namespace underway::api::testing

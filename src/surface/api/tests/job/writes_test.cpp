@@ -8,10 +8,6 @@
 namespace underway::api::testing {
 namespace {
 
-std::string header(const http::Response& response, const char* name) {
-  return std::string(response.headers.find(name).value_or(""));
-}
-
 TEST(RegisterJob, AnswersTheEvaluationAndTheIndexes) {
   World world;
   const auto response = world.run(make_job("web"));

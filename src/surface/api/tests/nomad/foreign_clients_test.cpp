@@ -13,10 +13,6 @@ std::string text(const boost::json::value& value, const char* key) {
   return std::string(std::string_view(value.at(key).as_string()));
 }
 
-std::string header(const http::Response& response, const char* name) {
-  return std::string(response.headers.find(name).value_or(""));
-}
-
 const boost::json::value& first(const boost::json::value& list) { return list.as_array().at(0); }
 
 TEST(ForeignClients, AJobThatIsNotThereHasStopped) {

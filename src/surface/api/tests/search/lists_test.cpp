@@ -6,10 +6,6 @@
 namespace underway::api::testing {
 namespace {
 
-std::string header(const http::Response& response, const char* name) {
-  return std::string(response.headers.find(name).value_or(""));
-}
-
 class ListsTest : public ::testing::Test {
  protected:
   ListsTest() {

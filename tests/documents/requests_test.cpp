@@ -1,5 +1,5 @@
 // One dialect for a change (docs/adr/0025): whoever changes something applies a request. The writer takes nothing else,
-// so what is left to be held is how decisions are called, and that clients' changes go one way.
+// so what is left to be held is how decisions are called, and that clients' changes go one way. And one clock.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +40,14 @@ TEST(Requests, WhatClientsChangeGoesWithItsEntryInTheListOfChanges) {
       files_with("src/surface/api", "server.apply(", R"(server\.apply\()"),
       ::testing::ElementsAre("src/surface/api/access/authorizer.cpp", "src/surface/api/access/routes_trust.cpp",
                              "src/surface/api/cluster/change_note.cpp", "src/surface/api/cluster/change_note.hpp"));
+}
+
+/// What asks the machine for the time itself can neither be simulated nor held by a test (docs/adr/0024).
+TEST(Requests, OnlyAProgramAtItsStartBuildsAClock) {
+  EXPECT_THAT(files_with("src", "SystemClock", R"(SystemClock[ (])"),
+              ::testing::ElementsAre("src/foundation/base/clock.hpp", "src/surface/agent/agent.cpp",
+                                     "src/surface/cli/capsule/local_saver.hpp", "src/surface/cli/current_time.hpp",
+                                     "src/surface/cli/survey/capture.cpp"));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ class Program {
 std::string path_of(const std::string& name) { return binary_dir() + "/bin/" + name; }
 
 TEST(Programs, ChooseTheirAddressesAndCloseTheirTables) {
-  for (const char* name :
-       {"underway", "underway-keeper", "underway-fetch", "underway-pull", "underway-init", "underway-capsule-init"}) {
+  for (const char* name : {"underway", "underway-keeper", "underway-fetch", "underway-pull", "underway-init",
+                           "underway-capsule-init", "underway-identify"}) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(std::filesystem::exists(path_of(name)));
     const Program program(path_of(name));
@@ -68,7 +68,7 @@ TEST(Programs, ChooseTheirAddressesAndCloseTheirTables) {
 
 // They run in roots that are not this machine's.
 TEST(Programs, ThatEnterOtherRootsNeedNothingOfThem) {
-  for (const char* name : {"underway-keeper", "underway-init", "underway-capsule-init"}) {
+  for (const char* name : {"underway-keeper", "underway-init", "underway-capsule-init", "underway-identify"}) {
     SCOPED_TRACE(name);
     const Program program(path_of(name));
     EXPECT_TRUE(program.segments(PT_INTERP).empty());

@@ -124,14 +124,12 @@ os::FileLock take_turn(const std::string& dir, Duration patience, const std::str
   return wait_for(dir + "/turn", patience, what_for);
 }
 
-SnapshotStore::SnapshotStore(std::string dir, SnapshotStoreOptions options)
-    : dir_(std::move(dir)), snapshots_(dir_ + "/snapshots"), options_(std::move(options)) {
+SnapshotStore::SnapshotStore(std::string dir, SnapshotStoreOptions options, const Clock& clock)
+    : dir_(std::move(dir)), snapshots_(dir_ + "/snapshots"), options_(std::move(options)), clock_(clock) {
   if (!find_overlay(dir_ + "/overlay"))
     throw Error(Code::not_found, fmt::format("the capsule '{}' has no overlay on this node", options_.capsule))
         .because(fmt::format("there is none in '{}/overlay'", dir_));
 }
-
-TimePoint SnapshotStore::now() const { return options_.now ? options_.now() : SystemClock().now(); }
 
 void SnapshotStore::refuse_running() const {
   if (!options_.running) return;
@@ -174,7 +172,7 @@ Snapshot SnapshotStore::take_now(const std::string& reason, const Retention& kee
                                   .image = options_.image,
                                   .quiesce = options_.running ? options_.quiesce : nullptr,
                                   .idle = !options_.running,
-                                  .now = now(),
+                                  .now = clock_.now(),
                                   .on_step = {}};
     auto snapshot = take_snapshot(overlay, snapshots_, request);
     for (const auto& id : superfluous(list(), keep)) remove_snapshot(overlay, snapshots_, id);

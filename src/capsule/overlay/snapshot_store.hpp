@@ -55,14 +55,14 @@ struct SnapshotStoreOptions {
   std::string image;                             ///< that it runs, or ran last
   bool running = false;                          ///< something writes to the overlay
   std::function<void(bool)> quiesce;             ///< SnapshotRequest::quiesce
-  std::function<TimePoint()> now;                ///< absent: the system's clock
   Duration patience = std::chrono::seconds{30};  ///< with others who work on it
 };
 
 class SnapshotStore {
  public:
-  /// Errors: not_found when the capsule has no overlay here.
-  SnapshotStore(std::string dir, SnapshotStoreOptions options);
+  /// `clock` names snapshots and ages them; it outlives the store. Errors: not_found when the capsule has no overlay
+  /// here.
+  SnapshotStore(std::string dir, SnapshotStoreOptions options, const Clock& clock);
 
   Snapshot take(const std::string& reason, const Retention& keep = {});
   std::vector<Snapshot> list() const { return list_snapshots(snapshots_); }
@@ -103,9 +103,9 @@ class SnapshotStore {
   };
   Turn turn(const std::string& what_for) const;
   Snapshot take_now(const std::string& reason, const Retention& keep);
-  TimePoint now() const;
   std::string dir_, snapshots_;
   SnapshotStoreOptions options_;
+  const Clock& clock_;
 };
 
 /// The newest snapshot of another image than `image`; throws not_found. Pure.

@@ -28,7 +28,7 @@ model::Rehearsal rehearse(const Options& options, const RehearsalRequest& reques
     e.while_doing(fmt::format("rehearsing capsule '{}' on node '{}'", request.name, options.self.name));
     throw;
   }
-  told.at = unix_nanos(SystemClock().now());
+  told.at = unix_nanos(options.driver.clock->now());
   return told;
 }
 
@@ -66,7 +66,7 @@ class Borrowed {
 model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request) {
   auto run = run::find_run(options.driver.capsules, request.ns, request.name);
   if (!run) run = run::Run{.ns = request.ns, .name = request.name};
-  auto snapshot_store = run::snapshot_store_of(options.driver.capsules, *run);
+  auto snapshot_store = run::snapshot_store_of(options.driver.capsules, *run, *options.driver.clock);
   std::string snapshot;
   auto told = rehearse(options, request, [&](const std::string& upper) {
     Borrowed borrowed(snapshot_store, request.snapshot);

@@ -83,6 +83,7 @@ class Start {
     around_.owner = owner_of(spec);
     around_.capsules = options.capsules;
     around_.ledger = options.driver.ledger;
+    around_.clock = options.clock;
     run_ = run_of(spec, config_);
     directory_ = capsule_directory(options.capsules, run_.ns, run_.name);
     if (!options.rehearsal) return;
@@ -126,8 +127,7 @@ class Start {
     refuse_a_second();
     if (sync()) require_sync();
     step("image");
-    const auto now = options_.clock != nullptr ? options_.clock->now() : SystemClock().now();
-    image_ = images_.open(config_.image, spec_.task_dir, now);
+    image_ = images_.open(config_.image, spec_.task_dir, options_.clock->now());
     program_ = program_of(spec_.config, image_.image->manifest());
     if (options_.rehearsal) {
       // Who it would ask is out of reach, as is everybody.
@@ -302,7 +302,7 @@ class Start {
     run_.upper = overlay_->upper();
     run_.pid = process.pid;
     run_.start_time = static_cast<std::int64_t>(process.start_time);
-    run_.started = unix_nanos(SystemClock().now());
+    run_.started = unix_nanos(options_.clock->now());
     write_run(options_.capsules, run_);
     around_.run = run_;
     step("go");
@@ -403,7 +403,7 @@ class Capsules final : public driver::Driver {
   }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {
-    detail::Surroundings around{owner_of(spec), options_.capsules, options_.driver.ledger, {}};
+    detail::Surroundings around{owner_of(spec), options_.capsules, options_.driver.ledger, options_.clock, {}};
     const auto config = parse_config(spec.config);
     const auto expected = run_of(spec, config);
     const auto last = find_run(options_.capsules, expected.ns, expected.name);

@@ -41,7 +41,7 @@ struct Options {
   /// For clones that are only tried out: what is bound can be read only, the step `probe` does not run, a service is
   /// given up after its third failure, and nobody may do what reaches beyond the namespaces (set the clock, reboot).
   bool rehearsal = false;
-  const Clock* clock = nullptr;  ///< outlives the driver; null: the system's
+  const Clock* clock = nullptr;  ///< outlives the driver, and is there
   /// Told before each part of a start: for tests that end the agent there.
   std::function<void(const std::string&)> on_step;
 };

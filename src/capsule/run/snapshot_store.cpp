@@ -16,7 +16,7 @@ void run_steps(const std::string& keeper_dir, image::Moment moment) {
 
 }  // namespace
 
-overlay::SnapshotStore snapshot_store_of(const std::string& capsules, const Run& run) {
+overlay::SnapshotStore snapshot_store_of(const std::string& capsules, const Run& run, const Clock& clock) {
   overlay::SnapshotStoreOptions options;
   options.capsule = run.ns + "/" + run.name;
   options.image = run.digest;
@@ -28,7 +28,7 @@ overlay::SnapshotStore snapshot_store_of(const std::string& capsules, const Run&
       run_steps(keeper_dir, stop ? image::Moment::quiesce : image::Moment::unquiesce);
     };
   }
-  return {capsule_directory(capsules, run.ns, run.name), std::move(options)};
+  return {capsule_directory(capsules, run.ns, run.name), std::move(options), clock};
 }
 
 void let_go_on(const Run& run) { freeze(run, false); }

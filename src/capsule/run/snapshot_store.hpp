@@ -9,8 +9,9 @@
 
 namespace underway::run {
 
-/// Of a capsule that runs here, or ran here last. Errors: not_found when it has no overlay here. Blocks: no.
-overlay::SnapshotStore snapshot_store_of(const std::string& capsules, const Run& run);
+/// Of a capsule that runs here, or ran here last. `clock` outlives it. Errors: not_found when it has no overlay here.
+/// Blocks: no.
+overlay::SnapshotStore snapshot_store_of(const std::string& capsules, const Run& run, const Clock& clock);
 
 /// What an agent that died while it took a snapshot has left stopped goes on. Idempotent.
 void let_go_on(const Run& run);

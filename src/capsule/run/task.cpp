@@ -64,7 +64,7 @@ void clear_away(const Surroundings& around) {
   auto run = *around.run;
   const auto current = find_run(around.capsules, run.ns, run.name);
   if (!current || current->keeper_dir != run.keeper_dir || current->ended != 0) return;
-  run.ended = unix_nanos(SystemClock().now());
+  run.ended = unix_nanos(around.clock->now());
   write_run(around.capsules, run);
 }
 

@@ -29,7 +29,7 @@ run::Run Saver::run_of(const CapsuleName& capsule) const {
 }
 
 overlay::SnapshotStore Saver::snapshot_store(const CapsuleName& capsule) const {
-  return run::snapshot_store_of(capsules(), run_of(capsule));
+  return run::snapshot_store_of(capsules(), run_of(capsule), clock_);
 }
 
 std::string Saver::directory(const CapsuleName& capsule) const {

@@ -18,8 +18,10 @@ struct Options {
 
 class Saver {
  public:
-  /// `clock` outlives it.
-  Saver(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+  /// `clock` outlives it, and is the rehearsals' too.
+  Saver(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {
+    options_.rehearsal.driver.clock = &clock;
+  }
 
   /// Errors of all: not_found when the capsule has no overlay here; conflict while another works on it; those of
   /// overlay::SnapshotStore and of restic.

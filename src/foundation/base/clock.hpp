@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// Time. Wall-clock instants are TimePoint (nanoseconds since the Unix epoch, the wire's form); spans are Duration.
-/// Decisions never read a clock: they take `now`. Only start-up builds a SystemClock; tests and the simulator use
-/// VirtualClock.
+/// Decisions never read a clock: they take `now`. Only a program at its start builds a SystemClock, and hands it
+/// on; tests and the simulator use VirtualClock. Moments of files are the kernel's (os::file_clock_now).
 
 #include <chrono>
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/json/json.hpp"
 #include "base/json/json_member.hpp"
@@ -155,8 +156,8 @@ std::string to_der(std::string_view signature, std::size_t coordinate) {
   const EcSignature pair(::ECDSA_SIG_new());
   Number r = number_of(signature.substr(0, coordinate)), s = number_of(signature.substr(coordinate));
   if (!pair || !r || !s || ::ECDSA_SIG_set0(pair.get(), r.get(), s.get()) != 1) return {};
-  static_cast<void>(r.release());  // the pair's now
-  static_cast<void>(s.release());
+  std::ignore = r.release();  // the pair's now
+  std::ignore = s.release();
   unsigned char* der = nullptr;
   const int size = ::i2d_ECDSA_SIG(pair.get(), &der);
   std::string out(reinterpret_cast<const char*>(der), size > 0 ? static_cast<std::size_t>(size) : 0);

@@ -172,6 +172,12 @@ void remove_tree(const std::string& path) {
   if (::rmdir(path.c_str()) != 0 && errno != ENOENT) throw errno_error(errno, fmt::format("cannot remove '{}'", path));
 }
 
+TimePoint file_clock_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return TimePoint{std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec}};
+}
+
 bool exists(const std::string& path) {
   struct stat st{};
   return ::lstat(path.c_str(), &st) == 0;

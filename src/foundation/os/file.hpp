@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "os/fd.hpp"
 
 namespace underway::os {
@@ -54,6 +55,10 @@ std::vector<DirectoryEntry> list_directory(const std::string& path);
 void remove_tree(const std::string& path);
 
 bool exists(const std::string& path);
+
+/// The clock by which the kernel stamps files (CLOCK_REALTIME), whatever clock decisions go by: for moments that are
+/// compared with those of files, or tell which state of a file system a copy holds.
+TimePoint file_clock_now();
 
 /// A lock that one process holds (flock(2)); the file tells who. Released by the destructor, at once even while a child
 /// that is about to execute its program still has a copy, and by the holder's death.

@@ -7,6 +7,7 @@
 #include "files/masters/build.hpp"
 #include "impact/detail/parts.hpp"
 #include "ownership/capsules.hpp"
+#include "tables/slurm_members.hpp"
 
 namespace underway::impact {
 
@@ -87,13 +88,19 @@ class Judge {
   }
 
  private:
+  /// Slurm lets it go before its machine is stopped.
+  bool joins_slurm(const model::Host& host) const {
+    return tables::find_record<model::SlurmMember>(view_.tables, host.cluster + "/" + host.name).has_value();
+  }
+
   void look_at_hosts(const model::Cluster& before, const model::Cluster& after) {
     const auto earlier = host_names(before), wanted = host_names(after);
     for (const auto& host : view_.tables.hosts(after.name)) {
-      if (wanted.contains(host->name) || host->status == model::HostStatus::stopping) continue;
+      const bool goes = host->status == model::HostStatus::stopping || host->status == model::HostStatus::stopped;
+      if (wanted.contains(host->name) || goes) continue;
       const std::string why = fmt::format("host {} is taken away", host->name);
       if (const auto node = view_.tables.find_node_by_host(after.name, host->name))
-        detail::judge_loss(view_, *node, why, findings_);
+        detail::judge_loss(view_, *node, why, joins_slurm(*host), findings_);
       else
         say(Impact::none, why);
     }

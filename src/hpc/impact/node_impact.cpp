@@ -15,6 +15,7 @@ struct Leaving {
   bool at_once = false;       ///< nothing is waited for
   bool asks_slurm = false;    ///< its Slurm jobs are waited for
   bool keeps_system = false;  ///< system jobs stay
+  bool slurm_first = false;   ///< its Slurm jobs alone are waited for, whatever becomes of the rest
 };
 
 /// Why the capsule has no host to go to; nothing when it has. A drain moves it to its standby, or to where a copy is.
@@ -72,7 +73,7 @@ class Departure {
       const bool slurmd = slurmd_of(group) != nullptr && !how_.keeps_system;
       if (!slurmd) return;
       ++work_;
-      slurm_ = true;
+      ++slurm_;
     } else if (job.runs_to_its_end()) {
       ++work_;
     } else if (!deferrable(job, group)) {
@@ -83,11 +84,12 @@ class Departure {
     }
   }
   void emptied() {
-    if (how_.at_once) return say(Impact::outage, "what it computes ends at once");
-    if (slurm_ && !how_.asks_slurm)
+    const std::size_t waited_for = how_.slurm_first ? slurm_ : 0;
+    if (how_.at_once && work_ > waited_for) return say(Impact::outage, "what it computes ends at once");
+    if (slurm_ > 0 && !how_.asks_slurm)
       return say(Impact::outage, "its Slurm jobs are not waited for, which a drain with -slurm does");
     say(Impact::drain,
-        slurm_ ? "its Slurm jobs end first" : fmt::format("{} end first", counted(work_, "batch task group")));
+        slurm_ > 0 ? "its Slurm jobs end first" : fmt::format("{} end first", counted(work_, "batch task group")));
   }
   void say(Impact impact, const std::string& what) { findings_.push_back({impact, fmt::format("{}: {}", why_, what)}); }
 
@@ -97,7 +99,7 @@ class Departure {
   const Leaving& how_;
   std::vector<Finding>& findings_;
   std::size_t work_ = 0, moving_ = 0;
-  bool slurm_ = false;
+  std::size_t slurm_ = 0;  ///< of `work_`: slurmds
 };
 
 }  // namespace
@@ -112,8 +114,9 @@ void judge_node(const View& view, const model::Node& proposed, std::vector<Findi
   Departure(view, *current, fmt::format("node {} is emptied", current->name), how, findings).judge();
 }
 
-void judge_loss(const View& view, const model::Node& node, const std::string& why, std::vector<Finding>& findings) {
-  const Leaving how{.at_once = true};
+void judge_loss(const View& view, const model::Node& node, const std::string& why, bool slurm_first,
+                std::vector<Finding>& findings) {
+  const Leaving how{.at_once = true, .asks_slurm = slurm_first, .slurm_first = slurm_first};
   Departure(view, node, why, how, findings).judge();
 }
 

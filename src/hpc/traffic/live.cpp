@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kLiveBatch = 256;
 
-std::int64_t wall_clock() { return unix_nanos(SystemClock().now()); }
-
 Surveyed surveyed_of(const net::Namespace& in, const LiveOptions& options) {
   if (!options.surveyed.empty()) return parse_surveyed(options.surveyed);
   const auto own = net::own_addresses(in);
@@ -98,6 +96,8 @@ class Live {
   void drain() {
     for (int batches = 0; batches < 65'536 && take();) ++batches;
   }
+
+  std::int64_t wall_clock() const { return unix_nanos(options_.clock->now()); }
 
   void begin_interval() {
     auto& seen = surveyor_.tally().seen();

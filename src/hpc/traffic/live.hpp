@@ -21,6 +21,7 @@ struct LiveOptions {
   Duration interval = std::chrono::seconds(60);  ///< what a crash may lose
   int stop_fd = -1;                              ///< readable: end cleanly
   Surveyor::Limits limits;
+  const Clock* clock = nullptr;  ///< outlives the call, and is there: dates what the journal holds
 };
 
 struct LiveProgress {

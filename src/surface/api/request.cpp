@@ -14,7 +14,7 @@ Error permission_denied(const acl::Identity& caller, const Need& need) {
 }
 
 std::string uuid_prefix_of(const http::Request& request) {
-  const std::string asked = request.query.find("prefix").value_or("");
+  std::string asked = request.query.find("prefix").value_or("");
   std::string out;
   std::size_t digits = 0;
   for (const char c : lower(asked)) {

@@ -18,6 +18,7 @@
 #include "drivers/config_problems.hpp"
 #include "host/reconcile.hpp"
 #include "slurm/configuration.hpp"
+#include "slurm/installed.hpp"
 
 extern char** environ;
 
@@ -185,8 +186,11 @@ wire::ClusterBody load_cluster(const std::string& directory, const Arguments& ar
     return addresses;
   };
   inputs.roots = [](const model::Cluster& cluster, const hcl::Value&) {
-    return std::map<std::string, hcl::Value>{
-        {"slurm", hcl::from_json(slurm::job_file_root(cluster, slurm::read_machine()))}};
+    auto machine = slurm::read_machine();
+    const bool joins = std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                                   [](const auto& pool) { return pool.slurm.has_value(); });
+    if (joins) machine.slurm = slurm::find_version(slurm::InstalledSlurmd().attributes()["slurm.version"]);
+    return std::map<std::string, hcl::Value>{{"slurm", hcl::from_json(slurm::job_file_root(cluster, machine))}};
   };
   const auto loaded = jobspec::load_directory(directory, inputs);
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));

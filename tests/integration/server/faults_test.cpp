@@ -46,9 +46,9 @@ TEST(Faults, AreToldInTheWordsOfTheTaskEvent) {
   EXPECT_NE(user.exit_code, 0);
   EXPECT_NE(user.err.find("nosuchuser"), std::string::npos) << user.err;
 
-  const auto driver = machine.run_job("driverless", job("driverless", "batch", "qemu", "command = \"/bin/true\""));
+  const auto driver = machine.run_job("driverless", job("driverless", "batch", "java", "command = \"/bin/true\""));
   EXPECT_EQ(driver.exit_code, 2) << driver.err;
-  EXPECT_NE(driver.err.find("qemu"), std::string::npos) << driver.err;
+  EXPECT_NE(driver.err.find("java"), std::string::npos) << driver.err;
 
   const auto memory = machine.run_job("hungry", job("hungry", "batch", "exec",
                                                     "command = \"/bin/sh\"\n args = [\"-c\", \"x=$(head -c 200000000 "

@@ -87,7 +87,7 @@ void copy_in_rounds(Mounted& overlay, const std::string& dir, const SnapshotRequ
   step(request, "freeze");
   Stillness still(overlay, request);
   step(request, "frozen");
-  snapshot.at = unix_nanos(SystemClock().now());
+  snapshot.at = unix_nanos(os::file_clock_now());
   copy_here(overlay.upper(), dir,
             {.consistent = true, .label = snapshot.id, .release = [&] { snapshot.frozen = still.end(); }});
 }
@@ -100,7 +100,7 @@ void clone(Mounted& overlay, const SnapshotRequest& request, Snapshot& snapshot)
   step(request, "freeze");
   Stillness still(overlay, request);
   step(request, "frozen");
-  snapshot.at = unix_nanos(SystemClock().now());
+  snapshot.at = unix_nanos(os::file_clock_now());
   clone_file(overlay.files().front(), snapshot.file);
   snapshot.frozen = still.end();
   const auto made = os::open_file(snapshot.file, O_RDONLY);
@@ -115,7 +115,7 @@ void take_subvolume(Mounted& overlay, const SnapshotRequest& request, Snapshot& 
   const auto since = std::chrono::steady_clock::now();
   try {
     step(request, "frozen");
-    snapshot.at = unix_nanos(SystemClock().now());
+    snapshot.at = unix_nanos(os::file_clock_now());
     clone_subvolume(overlay.layer(), overlay.root() + "/snapshots", snapshot.id, true);
   } catch (...) {
     if (request.quiesce) request.quiesce(false);

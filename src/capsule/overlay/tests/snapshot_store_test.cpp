@@ -15,14 +15,17 @@ class SnapshotStores : public testing::Test {
   SnapshotStores() {
     open_overlay({.kind = Kind::directory}, places_ / "c/overlay");
     options_ = {.capsule = "default/c", .image = "sha256:new"};
-    options_.now = [this] { return now_ += std::chrono::minutes{1}; };
   }
-  SnapshotStore snapshot_store() const { return {places_ / "c", options_}; }
+  SnapshotStore snapshot_store() const { return {places_ / "c", options_, clock_}; }
   std::string upper() const { return places_ / "c/overlay/upper"; }
   void write(const std::string& text) const { os::write_file(upper() + "/state", text); }
   std::string state() const { return os::read_file(upper() + "/state"); }
   Places places_;
-  TimePoint now_ = kSnapshotStoreNoon;
+  /// A minute goes by between any two looks.
+  struct Minutes final : Clock {
+    TimePoint now() const override { return last += std::chrono::minutes{1}; }
+    mutable TimePoint last = kSnapshotStoreNoon;
+  } clock_;
   SnapshotStoreOptions options_;
 };
 
@@ -95,7 +98,7 @@ TEST_F(SnapshotStores, TryWhatIsSaved) {
   EXPECT_FALSE(os::exists(places_ / "c/drill"));
 }
 
-TEST_F(SnapshotStores, NeedAnOverlay) { EXPECT_THROW(SnapshotStore(places_ / "d", options_), Error); }
+TEST_F(SnapshotStores, NeedAnOverlay) { EXPECT_THROW(SnapshotStore(places_ / "d", options_, clock_), Error); }
 
 TEST(Schedules, SayAllThatIsWrong) {
   EXPECT_TRUE(problems(SnapshotSchedule{.every = hours{1}}).empty());

@@ -130,7 +130,7 @@ void Look::add(const Tree::Item& item) {
 std::string Look::text() const { return hex(crypto::sha256(seen_)); }
 
 Scan scan(const Tree& tree, ScanOptions options) {
-  const auto began = unix_nanos(SystemClock().now());
+  const auto began = unix_nanos(os::file_clock_now());
   if (options.sync && ::syncfs(tree.root().get()) != 0)
     throw errno_error(errno, "cannot write out the overlay's file system");
   const bool telling = options.quick || times_tell(tree);

@@ -192,7 +192,7 @@ bool Sender::State::step() {
 void Sender::State::look() {
   held_since = steady_clock::now();
   if (options.hold) options.hold();
-  at = unix_nanos(SystemClock().now());
+  at = unix_nanos(os::file_clock_now());
   auto scanned = scan(tree, {.sync = !options.consistent, .quick = options.quick, .known = &have});
   looked = std::move(scanned.look);
   found = std::move(scanned.entries);
@@ -292,7 +292,7 @@ void Sender::State::begin_file(Entry& entry) {
   }
   auto reader = open_reader(tree, entry);
   if (reader) {
-    open.emplace(Open{.entry = &entry, .reader = std::move(*reader), .kept = {}, .had = had});
+    open.emplace(Open{.entry = &entry, .reader = std::move(reader), .kept = {}, .had = had});
     return;
   }
   phase = Phase::sending;

@@ -306,7 +306,7 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
     // What it wrote when it was here is the beginning: the way back sends differences only. Of what was put aside there
     // is nothing here, which would pass for a copy.
     if (run && !aside) {
-      const auto until = run->ended > 0 ? from_unix_nanos(run->ended) : SystemClock().now();
+      const auto until = run->ended > 0 ? from_unix_nanos(run->ended) : options_.clock->now();
       overlay::keep_as_copy(target->mounted.upper(), copy, "left behind", until);
     }
     target->receiver = std::make_unique<overlay::Receiver>(copy);

@@ -38,7 +38,7 @@ void exchange(const std::string& one, const std::string& other) {
 void into_the_trash(const NodeOptions& options, const run::Run& run, const std::string& directory) {
   const auto other = other_of(directory);
   if (!says(other + kPutAside, run)) return;  // that was done
-  os::Trash(options.trash).put(other, what_of(run.ns, run.name), SystemClock().now());
+  os::Trash(options.trash).put(other, what_of(run.ns, run.name), options.clock->now());
   note_sent(options, run);
   log::warn("node: what capsule {}/{} wrote here last may be nowhere else: it lies in '{}'", run.ns, run.name,
             options.trash);

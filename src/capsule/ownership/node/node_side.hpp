@@ -24,6 +24,7 @@ struct NodeOptions {
   std::string capsules;          ///< as the driver has it
   std::string trash;             ///< os::Trash, on the same file system; empty: nothing is put aside
   os::Ledger* ledger = nullptr;  ///< outlives the extension; may be null
+  const Clock* clock = nullptr;  ///< outlives it, and is there
   /// Sees to it that the image is on this node and may be mounted; throws why not. Ends when it is cancelled: who asks
   /// waits on the link over which the image comes.
   std::function<awaitable<std::string>(std::string reference)> bring_image;  ///< returns its digest

@@ -35,7 +35,7 @@ overlay::SnapshotStore snapshot_store_of(const NodeOptions& options, const std::
   how.capsule = how.overlay.owner = ns + "/" + name;
   how.image = run ? run->digest : "";
   how.overlay.ledger = options.ledger;
-  return {run::capsule_directory(options.capsules, ns, name), std::move(how)};
+  return {run::capsule_directory(options.capsules, ns, name), std::move(how), *options.clock};
 }
 
 }  // namespace

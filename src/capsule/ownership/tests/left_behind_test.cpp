@@ -23,6 +23,7 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
     directory_ = ::mkdtemp(name);
     options_.capsules = directory_ + "/capsules";
     options_.trash = directory_ + "/trash";
+    options_.clock = &clock_;
     run_.ns = "default";
     run_.name = "counter";
     run_.keeper_dir = "/run-1";
@@ -92,6 +93,7 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
   std::size_t in_trash() const { return os::Trash(options_.trash).list().size(); }
 
   std::string directory_, layer_;
+  SystemClock clock_;
   NodeOptions options_;
   run::Run run_;
 };

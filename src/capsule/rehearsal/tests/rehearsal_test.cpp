@@ -189,8 +189,8 @@ TEST_F(Rehearsals, TakeTheSnapshotThatTheyAreToldAndAnotherImage) {
   ASSERT_TRUE(eventually([&] { return shell(task, "cat /var/lib/state") == "one"; }));
   const auto snapshots = directory_ + "/capsules/default/web/snapshots";
   end(task);
-  overlay::SnapshotStore snapshot_store(directory_ + "/capsules/default/web",
-                                        {.overlay = {}, .capsule = "default/web"});
+  overlay::SnapshotStore snapshot_store(directory_ + "/capsules/default/web", {.overlay = {}, .capsule = "default/web"},
+                                        clock_);
   const auto snapshot = snapshot_store.take("by hand");
   os::write_file(directory_ + "/capsules/default/web/overlay/upper/var/lib/state", "two\n");
   auto wanted = request(run, {{"look", "#!/bin/sh\ncat /etc/motd\n"}});

@@ -5,12 +5,15 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "driver/block_reader.hpp"
 #include "net/netlink.hpp"
 #include "os/process/process.hpp"
-#include "run/config/block_reader.hpp"
 #include "run/config/overlay_spec.hpp"
 
 namespace underway::run {
+
+using driver::BlockReader;
+
 namespace {
 
 /// What a capsule makes for itself: nothing of the host can be bound there.

@@ -14,6 +14,7 @@ struct Surroundings {
   std::string owner;
   std::string capsules;  ///< where the record of the run is
   os::Ledger* ledger = nullptr;
+  const Clock* clock = nullptr;  ///< outlives the task
   /// The record of this run; nothing when it never came so far.
   std::optional<Run> run;
 };

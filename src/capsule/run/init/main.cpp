@@ -301,10 +301,10 @@ void wait_and_serve() {
   const pollfd& of_saves = polled[count];
   watch(saves.listening());
   if (poll(polled, count, poll_timeout()) < 0 && errno != EINTR) _exit(1);
-  const pollfd* of_services = polled + 2 + kMaxClients + kMaxRuns;
+  const pollfd* of_service = polled + 2 + kMaxClients + kMaxRuns;
   for (int n = 0; n < spec.service_count; ++n) {
-    if (of_services[2 * n].revents != 0) services[n].out().drain();
-    if (of_services[2 * n + 1].revents != 0) services[n].err().drain();
+    if (of_service++->revents != 0) services[n].out().drain();
+    if (of_service++->revents != 0) services[n].err().drain();
   }
   for (int n = 0; n < kMaxRuns; ++n) {
     if (polled[2 + kMaxClients + n].revents != 0) runs[n].drain();

@@ -71,7 +71,7 @@ int Spec::find_service(const char* name) const {
 }
 
 bool parse_moment(const char* name, Moment& moment) {
-  for (uint8_t n = 0; n < sizeof kMoments / sizeof kMoments[0]; ++n) {
+  for (size_t n = 0; n < sizeof kMoments / sizeof kMoments[0]; ++n) {
     if (strcmp(name, kMoments[n]) != 0) continue;
     moment = static_cast<Moment>(n);
     return true;

@@ -99,6 +99,7 @@ Options Capsules::options() {
   options.capsules = directory_ + "/capsules";
   options.images = directory_ + "/images";
   options.keys = {directory_ + "/keys"};
+  options.clock = &clock_;
   return options;
 }
 

@@ -75,6 +75,7 @@ class Capsules : public ::testing::Test {
 
   std::string directory_;
   std::string group_;
+  SystemClock clock_;
   std::optional<os::Ledger> ledger_;
   std::unique_ptr<driver::Driver> driver_;
   std::optional<image::TrustedKey> key_;

@@ -180,7 +180,7 @@ TEST_F(Init, PassesSignalsOnAndReapsWhatIsLeftToIt) {
     task.signal(SIGHUP);
     return out(run).find("main: reload\n") != std::string::npos;
   }));
-  EXPECT_TRUE(eventually([&] { return shell(task, "ps -o stat,comm").find("Z") == std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return shell(task, "ps -o stat,comm").find('Z') == std::string::npos; }));
   end(task);
 }
 

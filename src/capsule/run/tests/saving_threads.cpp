@@ -43,6 +43,6 @@ int main(int argc, char** argv) {
   const bool first = strcmp(argv[1], "first") == 0;
   pthread_t thread{};
   pthread_create(&thread, nullptr, save_more, nullptr);
-  pthread_create(&thread, nullptr, first ? execute : save, argv + 2);
-  first ? save(nullptr) : execute(argv + 2);
+  pthread_create(&thread, nullptr, first ? execute : save, static_cast<void*>(argv + 2));
+  first ? save(nullptr) : execute(static_cast<void*>(argv + 2));
 }

@@ -127,7 +127,7 @@ std::string short_name(const model::Allocation& allocation) { return allocation.
 /// Of the host, or what its own resolver asks when that is out of reach.
 std::string resolver_of_host(bool other_namespace) {
   constexpr const char* kBehindSystemd = "/run/systemd/resolve/resolv.conf";
-  const std::string text = os::find_file("/etc/resolv.conf").value_or("");
+  std::string text = os::find_file("/etc/resolv.conf").value_or("");
   if (!other_namespace || !network::is_local_resolver(text)) return text;
   return os::find_file(kBehindSystemd).value_or(text);
 }

@@ -153,7 +153,7 @@ void LayerStream::read_plain(Output& out, std::string_view bytes) {
     while (!bytes.empty()) {
       char* to = out.space();
       const std::size_t size = std::min(bytes.size(), out.room());
-      std::copy_n(bytes.data(), size, to);
+      std::copy_n(bytes.begin(), size, to);
       out.commit(size);
       bytes.remove_prefix(size);
     }

@@ -117,8 +117,13 @@ class FakeRegistry {
       out.status = 206;
       out.headers.set("Content-Range", fmt::format("bytes {}-{}/{}", from, bytes.size() - 1, bytes.size()));
     }
-    const bool broken = manners_.broken > 0 && manners_.broken-- > 0;
-    const bool stalled = !broken && manners_.stalled > 0 && manners_.stalled-- > 0;
+    const auto one_of = [](auto& left) {
+      if (left <= 0) return false;
+      --left;
+      return true;
+    };
+    const bool broken = one_of(manners_.broken);
+    const bool stalled = !broken && one_of(manners_.stalled);
     const std::string rest = bytes.substr(from);
     if (!broken && !stalled) {
       out.body = rest;

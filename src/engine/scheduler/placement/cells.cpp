@@ -143,12 +143,11 @@ double SpreadState::term(std::uint32_t cell) const {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Rule& rule = rules_[i];
     const std::uint32_t value = cells_.value_of(cell, i);
-    if (value == Cells::kNone) {
+    const bool unwanted = value == Cells::kNone || (!rule.even && rule.desired[value] <= 0);
+    if (unwanted) {
       sum -= 1;
     } else if (rule.even) {
       sum += even_term(rule, rule.used[value]);
-    } else if (rule.desired[value] <= 0) {
-      sum -= 1;
     } else {
       const auto used = static_cast<double>(rule.used[value] + 1);
       sum += (rule.desired[value] - used) / rule.desired[value] * rule.weight;

@@ -33,10 +33,9 @@ class Barrier {
 };
 
 awaitable<void> note(Workers& workers, std::string client, std::vector<std::string>& order, Barrier* barrier) {
-  const std::string name = client;
-  auto job = [&name, barrier] {
+  auto job = [name = client, barrier] {
     if (barrier != nullptr) barrier->pass();
-    return name;
+    return std::string(name);
   };
   order.push_back(co_await workers.run(std::move(client), "noting", job));
 }

@@ -110,7 +110,7 @@ Value tagged(const yaml::Node& node) {
     return std::string_view(node.text);
   }
   if (tag != "null" && tag != "bool" && tag != "int" && tag != "float") return std::string_view(node.text);
-  const Value value = resolve(node.text);
+  Value value = resolve(node.text);
   const Kind kind = value.kind();
   if (tag == "float" && kind == Kind::integer) return static_cast<double>(value.as_integer());
   const bool fits = tag == "null"   ? kind == Kind::nil

@@ -118,7 +118,8 @@ class TimeReader {
     const int day = day_ < 0 ? 1 : day_;
     if (day < 1 || day > days_in(month, year_)) return std::nullopt;
     Instant out;
-    out.seconds = days_of(year_, month, day) * 86'400 + hour_ * 3600 + minute_ * 60 + second_;
+    out.seconds =
+        days_of(year_, month, day) * 86'400 + std::int64_t{hour_} * 3600 + std::int64_t{minute_} * 60 + second_;
     out.nanos = nanos_;
     if (utc_) return out;
     if (offset_) {

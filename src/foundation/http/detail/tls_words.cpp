@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 
+#include <ctime>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -18,8 +20,10 @@ std::string distrust(const crypto::CertificateInfo& info, const crypto::Certific
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return fmt::format("the certificate of '{}' expired at {}", info.common_name, format_time(info.not_after));
     case X509_V_ERR_CERT_NOT_YET_VALID:
+      // OpenSSL has compared with time(2).
       return fmt::format("the certificate of '{}' is valid from {} only, and here it is {}", info.common_name,
-                         format_time(info.not_before), format_time(SystemClock().now()));
+                         format_time(info.not_before),
+                         format_time(from_unix_nanos(std::int64_t{std::time(nullptr)} * 1'000'000'000)));
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return fmt::format("the certificate of '{}' is for {}, and not for '{}'", info.common_name,

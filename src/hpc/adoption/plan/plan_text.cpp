@@ -23,7 +23,7 @@ std::string fenced(const std::vector<std::string>& lines) {
 }  // namespace
 
 std::string shell_word(std::string_view text) {
-  const std::string line = one_line(text);
+  std::string line = one_line(text);
   const bool plain = !line.empty() && line.find_first_not_of(
                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                           "_-./:,@%+=[]") == std::string::npos;

@@ -8,7 +8,7 @@
 #include "files/masters/template.hpp"
 #include "files/messages.hpp"
 #include "server/variable/keyring.hpp"
-#include "tables/records.hpp"
+#include "tables/file_reports.hpp"
 
 namespace underway::tables {
 
@@ -26,11 +26,6 @@ template <>
 struct RecordOf<model::FilePiece> {
   static constexpr std::string_view kind = "file_piece";
   static std::string name(const model::FilePiece& piece) { return piece.id; }
-};
-template <>
-struct RecordOf<model::FileReport> {
-  static constexpr std::string_view kind = "file_report";
-  static std::string name(const model::FileReport& report) { return model::report_key(report.node_id, report.capsule); }
 };
 template <>
 struct RecordOf<model::FileSettings> {

@@ -76,7 +76,7 @@ awaitable<void> FileExtension::serve(std::string method, boost::json::value head
     co_await async::on_pool(context_->pool, read);
     if (bytes.empty()) break;
     sent += bytes.size();
-    co_await stream->write(std::move(bytes));
+    co_await stream->write(std::exchange(bytes, {}));
   }
   stream->end();
 }

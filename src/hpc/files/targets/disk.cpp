@@ -197,6 +197,9 @@ std::optional<Stamp> TargetTree::stamp(const ManifestEntry& entry) const {
   struct stat st{};
   if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return std::nullopt;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // by which the kernel stamps files
+  if (nanos(st.st_ctim) >= nanos(now)) return std::nullopt;
   return stamp_of(st, entry.digest);
 }
 

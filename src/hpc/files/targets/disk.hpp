@@ -32,7 +32,8 @@ class TargetTree {
 
   /// `known`: not read again when it still fits. Never throws Error: what is wrong is in the result.
   Look look(const ManifestEntry& entry, const Stamp* known = nullptr) const;
-  /// Of the file as it is now; nothing when there is none.
+  /// Of the file as it is now; nothing when there is none, or when it was changed so lately that another change may
+  /// have the same times (as git does of its index, "racy git").
   std::optional<Stamp> stamp(const ManifestEntry& entry) const;
   /// Makes it as the change says. `bytes`: a file with those of one that is created or replaced.
   /// Errors: denied (a link on the way, with the real path; an owner that nobody knows), conflict (a file that is

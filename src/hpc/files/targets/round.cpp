@@ -186,14 +186,15 @@ void Rounds::remember(const TargetTree& tree, const Manifest& manifest,
     const auto known = state_.stamps.find(entry.path);
     const bool unmade = failed.contains(entry.path) || !entry.problem.empty();
     if (!entry.problem.empty()) held.insert(entry.file);
+    // Taken before the file is read: an edit in between does not fit it, and is found by the next look.
+    const auto stamp = tree.stamp(entry);
     if (!unmade &&
         differences(entry, tree.look(entry, known == state_.stamps.end() ? nullptr : &known->second)).empty())
       applied[entry.path] = entry;
     else if (before != state_.applied.end())
       applied[entry.path] = before->second;
-    if (const auto it = applied.find(entry.path); it != applied.end() && describe::equal(it->second, entry)) {
-      if (const auto stamp = tree.stamp(entry)) stamps[entry.path] = *stamp;
-    }
+    const auto it = applied.find(entry.path);
+    if (stamp && it != applied.end() && describe::equal(it->second, entry)) stamps[entry.path] = *stamp;
   }
   // What should have gone and could not is still ours.
   for (const auto& [path, entry] : state_.applied) {

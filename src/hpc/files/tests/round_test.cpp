@@ -117,6 +117,21 @@ TEST_F(RoundTest, ACommandAfterThatFailsIsTriedAgainUntilItWorks) {
   EXPECT_EQ(log(), "done\n");
 }
 
+TEST_F(RoundTest, AnEditIsSeenHoweverCloseToALookItIs) {
+  const auto manifest = manifest_of({with("/etc/a", "master")});
+  follow(manifest);
+  for (int i = 0; i < 1000; ++i) {
+    std::thread editor([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(i % 100 * 10));
+      write("/etc/a", "edited");
+    });
+    follow(manifest);
+    editor.join();
+    follow(manifest);
+    ASSERT_EQ(read("/etc/a"), "master") << i;
+  }
+}
+
 TEST_F(RoundTest, AnEditIsCorrectedAndToldOrOnlyTold) {
   auto correct = with("/etc/a", "master"), report = with("/etc/b", "master");
   correct.after = say("after");
@@ -219,7 +234,9 @@ bool killed_at(int n, const std::function<void()>& body) {
       continue;
     }
     // Each call stops twice: on the way in, and on the way out.
-    if (stops++ % 2 == 0 && stops / 2 == n) {
+    const bool enters = stops % 2 == 0;
+    ++stops;
+    if (enters && stops / 2 == n) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
       return true;

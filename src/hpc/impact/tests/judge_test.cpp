@@ -1,4 +1,5 @@
 #include "site.hpp"
+#include "tables/slurm_members.hpp"
 
 namespace underway::impact::testing {
 namespace {
@@ -175,6 +176,8 @@ TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {
   site.desk.join(node);
   site.run(Site::slurmd_in("demo"));
   EXPECT_EQ(applied(1), "outage: host n2 is taken away: what it computes ends at once");
+  site.desk.commit({tables::put_record(model::SlurmMember{.cluster = "demo", .host = "n2"})});
+  EXPECT_EQ(applied(1), "drain: host n2 is taken away: its Slurm jobs end first");
   EXPECT_EQ(site.judged(server::StopCluster{"demo"}), "")
       << "it has no jobs of its own, and its hosts stay until those have ended";
 }

@@ -42,7 +42,7 @@ void boot(Bed& bed, const Machine& node) {
 /// Each as often as its kind: `phase` keeps nodes apart.
 void run_node(Bed& bed, const Machine& node, int index, std::int64_t end) {
   Wire& wire = bed.wire;
-  const std::int64_t phase = (index + 1) * 7 * kSecond + 60 * kSecond;
+  const std::int64_t phase = std::int64_t{index + 1} * 7 * kSecond + 60 * kSecond;
   int port = index;
   wire.at(phase - kSecond);
   wire.arp(node, bed.server);
@@ -114,7 +114,7 @@ void run_node(Bed& bed, const Machine& node, int index, std::int64_t end) {
 
 Bed make_bed(int nodes, int hours) {
   Bed bed;
-  const std::int64_t end = hours * 60 * kMinute;
+  const std::int64_t end = std::int64_t{hours} * 60 * kMinute;
   for (int i = 0; i < nodes; ++i)
     bed.nodes.push_back({0x0200'0000'0101 + static_cast<Mac>(i), fmt::format("10.1.1.{}", i + 1)});
   boot(bed, bed.nodes.back());

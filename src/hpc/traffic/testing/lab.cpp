@@ -94,7 +94,9 @@ LiveCapture::LiveCapture(const Lab& lab, const std::string& name)
                .journal = lab.path(name),
                .surveyed = {},
                .interval = 1s,
-               .stop_fd = pipe_.read.get()} {
+               .stop_fd = pipe_.read.get(),
+               .limits = {},
+               .clock = &clock_} {
   thread_ = std::thread([this, space = std::make_shared<net::Namespace>(Lab::net_of(lab.mgmt))] {
     end_ = capture_live(*space, options_, [](const LiveProgress&) {});
   });

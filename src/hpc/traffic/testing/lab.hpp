@@ -103,6 +103,7 @@ class LiveCapture {
 
  private:
   os::Pipe pipe_ = os::open_pipe();
+  SystemClock clock_;
   LiveOptions options_;
   LiveProgress end_;
   std::thread thread_;

@@ -38,8 +38,11 @@ class LiveSurvey : public ::testing::Test {
             .journal = directory_ + "/journal",
             .surveyed = {},
             .interval = 100ms,
-            .stop_fd = stop_.read.get()};
+            .stop_fd = stop_.read.get(),
+            .limits = {},
+            .clock = &clock_};
   }
+  SystemClock clock_;
   void stop() { os::write_all(stop_.write, "x", "pipe"); }
   void log(int times) const {
     node_.run([&] {

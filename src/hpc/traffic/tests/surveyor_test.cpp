@@ -80,7 +80,7 @@ TEST(Surveyor, RefusedAndUnansweredAreTold) {
 TEST(Surveyor, PeriodicOneWayDatagramsAreBursts) {
   Wire wire;
   for (int i = 0; i < 20; ++i) {
-    wire.at(i * 30 * Wire::kSecond);
+    wire.at(std::int64_t{i} * 30 * Wire::kSecond);
     for (int line = 0; line < 5; ++line) {
       wire.udp(kNode, 50'000, kServer, 514, "<13>hello");
       wire.after(Wire::kMillisecond);

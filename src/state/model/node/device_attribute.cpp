@@ -89,8 +89,8 @@ DeviceAttribute parse_attribute(std::string_view text) {
     found.text = std::string(text);
     return found;
   }
-  if (const auto whole = parse_number<std::int64_t>(trimmed.substr(0, trimmed.size() - number->rest.size())))
-    found.integer = *whole;
+  if (const auto whole = parse_number<std::int64_t>(trimmed.substr(0, trimmed.size() - number->rest.size())); whole)
+    found.integer = whole;
   else
     found.number = number->value;
   found.unit = std::string(unit);

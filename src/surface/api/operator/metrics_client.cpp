@@ -37,7 +37,8 @@ void add_counts(Exposition& to, const protocol::AllocationCounts& counts, const 
 }
 
 void add_cpus(Exposition& to, const protocol::HostStats& host, const model::Node& node, const Labels& base) {
-  const double core = static_cast<double>(node.resources.cpu / std::max<std::int64_t>(1, node.resources.cores));
+  const std::int64_t core_mhz = node.resources.cpu / std::max<std::int64_t>(1, node.resources.cores);
+  const auto core = static_cast<double>(core_mhz);
   for (const auto& cpu : host.cpu) {
     const auto names = labels(with(base, "cpu", cpu.cpu));
     to.gauge("nomad.client.host.cpu.total", cpu.total_percent, names);

@@ -31,7 +31,7 @@ awaitable<void> send_file(std::shared_ptr<const server::SavedSnapshot> saved, ht
   while (true) {
     co_await async::on_pool(pool, read_piece);
     if (piece.empty()) co_return;
-    co_await writer.write(std::move(piece));
+    co_await writer.write(std::exchange(piece, {}));
   }
 }
 

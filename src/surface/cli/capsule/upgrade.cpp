@@ -80,8 +80,9 @@ int follow_upgrade(sdk::Client& client, const std::string& name, const std::stri
   return kDone;
 }
 
-int begin(sdk::Client& client, const Arguments& arguments, const std::string& name, wire::UpgradeCapsule request) {
-  const auto upgrade_id = client.upgrade_capsule(name, std::move(request));
+int begin(sdk::Client& client, const Arguments& arguments, const std::string& name,
+          const wire::UpgradeCapsule& request) {
+  const auto upgrade_id = client.upgrade_capsule(name, request);
   if (arguments.has("detach")) {
     print(fmt::format("The upgrade of capsule \"{}\" has begun\n", name));
     return kDone;
@@ -107,7 +108,7 @@ int revert(sdk::Client& client, const Arguments& arguments, const std::string& n
   request.revert = true;
   request.loses = arguments.has("lose");
   request.any_slurm_version = arguments.has("any-slurm-version");
-  return begin(client, arguments, name, std::move(request));
+  return begin(client, arguments, name, request);
 }
 
 int run_capsule_upgrade(const Arguments& arguments) {
@@ -129,7 +130,7 @@ int run_capsule_upgrade(const Arguments& arguments) {
   request.image = image_of(client, *given);
   say(fmt::format("==> {} capsule \"{}\" {} {}", request.rehearse_only ? "Rehearsing" : "Upgrading", name,
                   request.rehearse_only ? "with" : "to", *given));
-  return begin(client, arguments, name, std::move(request));
+  return begin(client, arguments, name, request);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 using model::ClientStatus;
 using Stubs = std::vector<wire::AllocationStub>;
 
-struct Plan {
+struct RestartPlan {
   std::size_t batch = 1;
   Duration pause{0};
   bool reschedule = false, no_shutdown_delay = false, all_tasks = false, ask = true;
@@ -35,8 +35,8 @@ std::size_t parse_batch(std::string text, std::size_t count) {
   return share ? std::max<std::size_t>(1, (*number * count + 99) / 100) : *number;
 }
 
-Plan plan_of(const Arguments& arguments, std::size_t count) {
-  Plan plan;
+RestartPlan plan_of(const Arguments& arguments, std::size_t count) {
+  RestartPlan plan;
   plan.batch = parse_batch(arguments.get("batch-size", "1"), count);
   const std::string pause = arguments.get("batch-wait", "0s");
   const auto parsed = parse_duration(pause);
@@ -77,7 +77,7 @@ void wait_for_replacement(sdk::Client& client, const std::string& job, const std
 }
 
 void restart_one(sdk::Client& client, const std::string& job, const wire::AllocationStub& allocation,
-                 const Plan& plan) {
+                 const RestartPlan& plan) {
   if (plan.reschedule) {
     client.stop_allocation(allocation.id, plan.no_shutdown_delay);
     return wait_for_replacement(client, job, allocation.id);
@@ -88,7 +88,7 @@ void restart_one(sdk::Client& client, const std::string& job, const wire::Alloca
 }
 
 /// False: stop here.
-bool go_on_after(const Error& error, const wire::AllocationStub& allocation, const Plan& plan) {
+bool go_on_after(const Error& error, const wire::AllocationStub& allocation, const RestartPlan& plan) {
   say(fmt::format("error: allocation {}: {}", short_id(allocation.id), error.one_line()));
   return plan.ask && is_terminal(0) && confirm("Go on with the others?");
 }
@@ -102,7 +102,7 @@ int restart_job(const Arguments& arguments) {
     print("No allocations to restart\n");
     return kDone;
   }
-  const Plan plan = plan_of(arguments, allocations.size());
+  const RestartPlan plan = plan_of(arguments, allocations.size());
   const std::string what = plan.reschedule ? "Reschedule" : "Restart";
   if (!arguments.has("yes") && is_terminal(0) &&
       !confirm(fmt::format("{} {} allocations of '{}'?", what, allocations.size(), job)))

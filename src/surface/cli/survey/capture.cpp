@@ -69,6 +69,8 @@ std::vector<std::string> progress_lines(const traffic::LiveOptions& options, con
 
 int run_survey_capture(const Arguments& arguments) {
   traffic::LiveOptions options;
+  const SystemClock clock;
+  options.clock = &clock;
   options.capture.interface = arguments.get("iface");
   if (options.capture.interface.empty())
     throw Error(Code::invalid, "which interface?").advise("add -iface NAME; `ip link` lists them");

@@ -98,9 +98,9 @@ std::string body_text(const Json& part, std::size_t start, const Widths& widths)
 bool shows_body(const Json& part, bool verbose) { return verbose || text(part, "Type") == "Edited"; }
 
 std::string task_text(const Json& task, std::size_t start, std::size_t key, bool verbose) {
-  const std::string type = text(task, "Type"),
-                    head = blanks(start) + marker_of(task).text + blanks(key) +
-                           cli::paint(Colour::bold, "Task: " + go_quote(text(task, "Name"))) + annotations_of(task);
+  const std::string type = text(task, "Type");
+  std::string head = blanks(start) + marker_of(task).text + blanks(key) +
+                     cli::paint(Colour::bold, "Task: " + go_quote(text(task, "Name"))) + annotations_of(task);
   if (type == "None" || !shows_body(task, verbose)) return head;
   return head + "\n" + body_text(task, start + 2, widths_of(task));
 }

@@ -68,7 +68,7 @@ std::string preemptions_text(const boost::json::array& evicted) {
     for (const auto& [type, count] : by_type) rows.push_back({type, std::to_string(count)});
     return title + cli::table_text({"Job Type", "Preemptions"}, rows);
   }
-  for (auto [job, count] : by_job) {
+  for (const auto& [job, count] : by_job) {
     auto row = job;
     row.push_back(std::to_string(count));
     rows.push_back(std::move(row));

@@ -1,26 +1,15 @@
-#include "run/config/block_reader.hpp"
+#include "driver/block_reader.hpp"
 
 #include "base/text.hpp"
 #include "driver/scalar.hpp"
 
-namespace underway::run {
+namespace underway::driver {
 namespace {
 
 using describe::Field;
 using describe::Form;
-using describe::Kind;
 using describe::Structure;
 using describe::Type;
-using driver::as_number;
-using driver::as_text;
-using driver::is_open;
-
-std::optional<bool> as_bool(const boost::json::value& value) {
-  if (value.is_bool()) return value.as_bool();
-  if (value.is_string() && value.as_string() == "true") return true;
-  if (value.is_string() && value.as_string() == "false") return false;
-  return std::nullopt;
-}
 
 /// An object, or a list that holds one: `dns { … }` and `dns = { … }`.
 const boost::json::object* single(const boost::json::value& value) {
@@ -37,7 +26,7 @@ const Field* label_of(const Structure& structure) {
 }
 
 const Structure& structure_in(const Type& type) {
-  return type.kind == Kind::structure ? type.structure() : structure_in(*type.element);
+  return type.kind == describe::Kind::structure ? type.structure() : structure_in(*type.element);
 }
 
 template <class T>
@@ -99,8 +88,8 @@ void BlockReader::read(const boost::json::value& value, const Structure& structu
 void BlockReader::read_field(const boost::json::value& value, const Field& field, void* target,
                              const std::string& path) {
   if (field.form != Form::block) return read_value(value, *field.type, target, path);
-  if (field.type->kind == Kind::list) return read_blocks(value, *field.type, target, path);
-  void* element = field.type->kind == Kind::optional ? field.type->append(target) : target;
+  if (field.type->kind == describe::Kind::list) return read_blocks(value, *field.type, target, path);
+  void* element = field.type->kind == describe::Kind::optional ? field.type->append(target) : target;
   read(value, structure_in(*field.type), element, path);
 }
 
@@ -118,30 +107,30 @@ void BlockReader::read_blocks(const boost::json::value& value, const Type& type,
 }
 
 void BlockReader::read_value(const boost::json::value& value, const Type& type, void* target, const std::string& path) {
-  if (is_open(value) && type.kind != Kind::string) return;
+  if (is_open(value) && type.kind != describe::Kind::string) return;
   switch (type.kind) {
-    case Kind::string:
+    case describe::Kind::string:
       if (auto text = as_text(value)) return set<std::string>(target, std::move(*text));
       return say(path, "must be a string");
-    case Kind::integer:
+    case describe::Kind::integer:
       if (const auto number = as_number(value)) return set<std::int64_t>(target, *number);
       return say(path, "must be a whole number");
-    case Kind::boolean:
-      if (const auto flag = as_bool(value)) return set<bool>(target, *flag);
+    case describe::Kind::boolean:
+      if (const auto flag = as_flag(value)) return set<bool>(target, *flag);
       return say(path, "must be true or false");
-    case Kind::duration: {
+    case describe::Kind::duration: {
       const auto text = as_text(value);
       const auto duration = text ? parse_duration(*text) : std::nullopt;
       if (duration) return set<Duration>(target, *duration);
       return say(path, "must be a duration like \"30s\"");
     }
-    case Kind::enumeration: {
+    case describe::Kind::enumeration: {
       const auto text = as_text(value);
       const auto& known = type.enumeration();
       if (const auto read = text ? known.parse(*text) : std::nullopt) return known.set(target, *read);
       return say(path, fmt::format("must be one of {}", join(known.names(), ", ")));
     }
-    case Kind::list: {
+    case describe::Kind::list: {
       if (!value.is_array()) return say(path, "must be a list");
       type.clear(target);
       std::size_t index = 0;
@@ -150,7 +139,7 @@ void BlockReader::read_value(const boost::json::value& value, const Type& type, 
       }
       return;
     }
-    case Kind::map: {
+    case describe::Kind::map: {
       const auto* members = single(value);
       if (members == nullptr) return say(path, "must be a map");
       for (const auto& [key, member] : *members) {
@@ -163,4 +152,4 @@ void BlockReader::read_value(const boost::json::value& value, const Type& type, 
   }
 }
 
-}  // namespace underway::run
+}  // namespace underway::driver

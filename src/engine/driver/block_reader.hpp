@@ -10,7 +10,7 @@
 
 #include "base/json/describe.hpp"
 
-namespace underway::run {
+namespace underway::driver {
 
 class BlockReader {
  public:
@@ -35,4 +35,4 @@ class BlockReader {
   std::vector<std::string> problems_;
 };
 
-}  // namespace underway::run
+}  // namespace underway::driver

@@ -7,6 +7,7 @@
 #include "pod/charliecloud.hpp"
 #include "pod/config.hpp"
 #include "run/config/config.hpp"
+#include "vm/config.hpp"
 
 namespace underway::drivers {
 namespace {
@@ -27,6 +28,7 @@ Check find_check(std::string_view driver) {
   if (driver == "podman" || driver == "docker") return &container_problems;
   if (driver == "charliecloud") return &pod::charliecloud_problems;
   if (driver == "capsule") return &run::problems;
+  if (driver == "qemu") return &vm::problems;
   return nullptr;
 }
 

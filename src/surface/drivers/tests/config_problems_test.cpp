@@ -27,6 +27,8 @@ TEST(ConfigProblems, AnUnknownKeyComesWithTheNearestKnownOne) {
               ElementsAre("config.comand: is not known; did you mean 'command'?"));
   EXPECT_THAT(problems("charliecloud", R"({"image": "busybox", "imag": "x"})"), ElementsAre(HasSubstr("config.imag")));
   EXPECT_THAT(problems("capsule", R"({"image": "x:1", "hostnam": "x"})"), ElementsAre(HasSubstr("hostname")));
+  EXPECT_THAT(problems("qemu", R"({"image": "x", "vcpuss": 2})"),
+              ElementsAre("config.vcpuss: is not known; did you mean 'vcpus'?"));
 }
 
 TEST(ConfigProblems, WrongTypesAndWhatIsMissingAreToldOfEachDriver) {
@@ -54,6 +56,10 @@ TEST(ConfigProblems, TakesTheKeysOfNomadsDrivers) {
   EXPECT_THAT(problems("docker", R"({"image": "redis:7", "ports": ["db"], "auth": [{"username": "a", "password": "b"}],
                                      "logging": [{"type": "json-file"}], "mount": [{"type": "tmpfs", "target": "/x"}],
                                      "dns_servers": ["10.0.0.1"], "work_dir": "/srv"})"),
+              IsEmpty());
+  EXPECT_THAT(problems("qemu", R"({"image_path": "local/linux.img", "accelerator": "kvm", "graceful_shutdown": true,
+                                   "guest_agent": true, "drive_interface": "virtio", "args": ["-nodefaults"],
+                                   "port_map": [{"http": 8080}]})"),
               IsEmpty());
 }
 

@@ -1,0 +1,200 @@
+#include "vm/driver.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/json/json.hpp"
+#include "driver/local_task.hpp"
+#include "os/file.hpp"
+#include "vm/clone/identity.hpp"
+#include "vm/config.hpp"
+#include "vm/detail/start.hpp"
+#include "vm/state/shared_memory.hpp"
+
+namespace underway::vm {
+namespace {
+
+namespace local = driver::local;
+using driver::TaskSpec;
+
+/// Below `root`, the places whose memory a machine sees.
+std::vector<std::string> shared_names(const MachineSpec& machine, const std::string& root) {
+  std::vector<std::string> names;
+  for (const auto& memory : machine.shared_memory) {
+    if (!memory.file.starts_with(root + "/")) continue;
+    const auto rest = memory.file.substr(root.size() + 1);
+    names.push_back(rest.substr(0, rest.find('/')));
+  }
+  return names;
+}
+
+class MachineTask final : public driver::TaskHandle {
+ public:
+  MachineTask(std::unique_ptr<driver::TaskHandle> task, std::string run, bool graceful, std::string shared_root)
+      : task_(std::move(task)), run_(std::move(run)), graceful_(graceful), shared_root_(std::move(shared_root)) {}
+
+  int fd() const override { return task_->fd(); }
+  bool poll() override { return task_->poll(); }
+  const driver::TaskStatus& status() const override { return task_->status(); }
+  bool wait(Duration within) override { return task_->wait(within); }
+  void signal(int number) override {
+    if (graceful_ && (number == SIGTERM || number == SIGINT || number == SIGHUP))
+      press_button();
+    else
+      task_->signal(number);
+  }
+  void stop(int number, Duration grace) override {
+    if (number == SIGKILL || grace <= Duration{0} || !graceful_) return task_->stop(number, grace);
+    // Those signals would end QEMU at once, and this one says nothing to it: its keeper counts the time from here on,
+    // whatever becomes of the guest's answer and of us.
+    task_->stop(SIGCONT, grace);
+    press_button();
+  }
+  os::CgroupStats usage() const override { return task_->usage(); }
+  void set_cpuset(const std::string& cores) override { task_->set_cpuset(cores); }
+  driver::ExecSession exec(const driver::ExecRequest& /*request*/) override {
+    throw Error(Code::unsupported, "no command can be run in a virtual machine from outside")
+        .because("what runs beside it is on its host, and inside there is whatever its image is")
+        .advise("log in by its network, or by its console");
+  }
+  void destroy() override {
+    // What it shared with others is theirs.
+    if (const auto run = os::find_file(run_ + "/run.json"); run && !shared_root_.empty()) {
+      const auto machine = underway::json::decode_text<Run>(*run);
+      for (const auto& name : shared_names(machine.machine, shared_root_))
+        release_memory(shared_root_, name, machine.directory);
+    }
+    os::remove_tree(run_);
+    task_->destroy();
+  }
+
+ private:
+  /// Off the caller's thread, who does not wait: a QEMU may hang.
+  void press_button() {
+    button_ = std::jthread([run = run_] {
+      try {
+        Machine::open(run, {}, std::chrono::seconds{5}).power_down();
+      } catch (const std::exception&) {
+        // It has ended, or somebody moves it, or it hangs: when time is up it is killed.
+      }
+    });
+  }
+
+  std::unique_ptr<driver::TaskHandle> task_;
+  std::string run_;
+  bool graceful_;
+  std::string shared_root_;
+  std::jthread button_;
+};
+
+class Qemu final : public driver::Driver {
+ public:
+  explicit Qemu(Options options) : options_(std::move(options)) {}
+
+  std::string name() const override { return "qemu"; }
+  bool joins_networks() const override { return true; }
+
+  driver::Fingerprint fingerprint() const override {
+    driver::Fingerprint found;
+    const auto& here = look();
+    if (here.program.empty()) {
+      found.description = "qemu-system-x86_64 is not there: install the package qemu-system-x86";
+      return found;
+    }
+    found.detected = true;
+    if (::geteuid() != 0) {
+      found.description = "needs root: the agent runs as another user";
+      return found;
+    }
+    found.healthy = true;
+    found.attributes = {{"driver.qemu", "1"},
+                        {"driver.qemu.version", here.version},
+                        {"driver.qemu.accelerator", std::string(describe::spell(here.accelerator))}};
+    return found;
+  }
+
+  std::vector<std::string> validate(const boost::json::value& config) const override { return problems(config); }
+
+  std::unique_ptr<driver::TaskHandle> start(const TaskSpec& spec) override {
+    try {
+      const auto& here = look();
+      if (here.program.empty())
+        throw Error(Code::unsupported, "no virtual machine can be started")
+            .because("qemu-system-x86_64 is not there")
+            .advise("install the package qemu-system-x86 on the node");
+      return hold(start_machine(options_, here, spec), spec);
+    } catch (Error& e) {
+      e.while_doing(fmt::format("starting machine {}", local::describe(spec)));
+      throw;
+    }
+  }
+
+  std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {
+    auto task = local::LocalTask::recover(options_.driver, spec, [] { return os::SpawnSpec(); }, 0);
+    if (task->status().phase == driver::TaskStatus::Phase::running) take_back(*task, spec);
+    return hold(std::move(task), spec);
+  }
+
+  bool reap_leftovers(bool end_them) override {
+    reap_memory(options_.shared_memory);
+    return local::reap_leftovers(options_.driver, end_them);
+  }
+
+ private:
+  std::unique_ptr<driver::TaskHandle> hold(std::unique_ptr<driver::TaskHandle> task, const TaskSpec& spec) const {
+    bool graceful = true;
+    if (problems(spec.config).empty()) graceful = parse_config(spec.config).graceful_shutdown;
+    return std::make_unique<MachineTask>(std::move(task), run_directory(spec), graceful, options_.shared_memory);
+  }
+
+  const Probed& look() const {
+    const std::lock_guard lock(mutex_);
+    if (!probed_ || probed_->program.empty()) probed_ = probe(options_.probe);
+    return *probed_;
+  }
+
+  /// An agent that died in the middle of something left it to us. A machine that does not answer is taken back as it
+  /// is: it may be busy for longer than anybody waits.
+  void take_back(driver::TaskHandle& task, const TaskSpec& spec) const {
+    try {
+      auto machine = Machine::open(run_directory(spec), {options_.on_step, std::chrono::seconds{60}});
+      const bool somebody_else = find_identity(machine.directory()).has_value();
+      if (machine.phase() == Phase::prelaunch) {
+        if (somebody_else)
+          machine.set_links(false);
+        else
+          join_bridges(machine.spec(), spec);
+      }
+      if (machine.settle()) {
+        if (somebody_else && machine.phase() == Phase::running) identify(options_, machine, spec);
+        return;
+      }
+      machine.quit();
+      task.wait(std::chrono::seconds{10});
+    } catch (const Error& e) {
+      if (e.code() != Code::unavailable && e.code() != Code::timeout) throw;
+      // A QEMU whose memory stops coming ends by itself: it is gone, or about to be, and its keeper says so in a
+      // moment.
+      if (e.code() == Code::unavailable)
+        task.wait(std::chrono::seconds{10});
+      else
+        task.poll();
+    }
+  }
+
+  Options options_;
+  mutable std::mutex mutex_;
+  mutable std::optional<Probed> probed_;
+};
+
+}  // namespace
+
+std::string run_directory(const TaskSpec& spec) { return spec.keeper_dir + ".vm"; }
+
+std::unique_ptr<driver::Driver> make_qemu(Options options) { return std::make_unique<Qemu>(std::move(options)); }
+
+}  // namespace underway::vm

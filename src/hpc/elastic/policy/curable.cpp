@@ -1,0 +1,20 @@
+#include "elastic/policy/curable.hpp"
+
+#include <array>
+
+namespace underway::elastic {
+
+bool capacity_cures(std::string_view reason) {
+  if (reason.size() >= 2 && reason.front() == '(' && reason.back() == ')') reason = reason.substr(1, reason.size() - 2);
+  constexpr std::array<std::string_view, 6> kCured = {"Resources",       "Priority", "None",
+                                                      "PartitionConfig", "NodeDown", ""};
+  for (const auto& known : kCured) {
+    if (reason == known) return true;
+  }
+  if (reason.starts_with("Nodes required for job are DOWN")) return true;
+  // "ReqNodeNotAvail, UnavailableNodes:c[1-4]": the nodes that would do are down. With a reservation as the cause,
+  // nodes that we make are in no reservation, but the job may have asked for those that are.
+  return reason.starts_with("ReqNodeNotAvail") && reason.find("eserved") == std::string_view::npos;
+}
+
+}  // namespace underway::elastic

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +31,12 @@ constexpr int kBusy = 4;
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 /// In the child: becomes the command, in a process group of its own.
-[[noreturn]] void become(const Command& command, int in, int out, int err) {
+[[noreturn]] void become(const Command& command, pid_t parent, int in, int out, int err) {
   ::setpgid(0, 0);
+  if (command.ends_with_us) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(126);  // which had ended before that
+  }
   ::signal(SIGPIPE, SIG_DFL);
   ::dup2(in, 0);
   ::dup2(out, 1);
@@ -96,8 +101,9 @@ Finished run(const Command& command) {
   // A command that ends before it has read its input is no reason to die.
   ::signal(SIGPIPE, SIG_IGN);
   Pipe in, out, err;
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(command, in.ends[0], out.ends[1], err.ends[1]);
+  if (pid == 0) become(command, parent, in.ends[0], out.ends[1], err.ends[1]);
   ::setpgid(pid, pid);
   in.close_end(0);
   out.close_end(1);
@@ -120,8 +126,9 @@ Background::Background(const Command& command) {
   // In memory: some tests may write to no disk.
   output_ = ::memfd_create("output", MFD_CLOEXEC);
   if (output_ < 0) throw std::runtime_error("memfd_create failed");
+  const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(command, null, output_, output_);
+  if (pid_ == 0) become(command, parent, null, output_, output_);
   ::setpgid(pid_, pid_);
   ::close(null);
 }

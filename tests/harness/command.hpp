@@ -24,6 +24,9 @@ struct Command {
   std::string directory;
   std::string input;
   std::chrono::seconds limit{60};
+  /// It is killed when the thread that started it ends, by SIGKILL too (prctl(2), PR_SET_PDEATHSIG): for what would go
+  /// on for ever, and that nobody looks for.
+  bool ends_with_us = false;
 };
 
 /// Runs to the end, or kills the whole process group at the limit.

@@ -54,6 +54,16 @@ std::optional<Place> find_slurmctld(const tables::Row<model::Allocation>& alloca
   return std::nullopt;
 }
 
+bool runs_slurmctld(const model::Job& job) {
+  for (const auto& group : job.groups) {
+    for (const auto& task : group.tasks) {
+      if (task.name == kSlurmctld || (task.driver == "capsule" && has_block(task.config, "service", kSlurmctld)))
+        return true;
+    }
+  }
+  return false;
+}
+
 async::awaitable<std::string> run_in_task(server::Server& server, Place place, std::vector<std::string> words) {
   constexpr const char* kWithConfiguration =
       "if [ -z \"$SLURM_CONF\" ] && [ -r \"$NOMAD_TASK_DIR/slurm.conf\" ]; then "

@@ -17,6 +17,9 @@ struct Place {
 /// A task `slurmctld`; or a capsule with a service of that name. Nothing when the allocation has neither.
 std::optional<Place> find_slurmctld(const tables::Row<model::Allocation>& allocation);
 
+/// Whether allocations of the job are such.
+bool runs_slurmctld(const model::Job& job);
+
 /// In the task's namespaces, with its environment. A slurmctld that was given its own file has it where the task's
 /// templates are. Returns what it prints; Error(unavailable) when it fails.
 async::awaitable<std::string> run_in_task(server::Server& server, Place place, std::vector<std::string> words);

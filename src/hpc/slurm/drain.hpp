@@ -10,9 +10,6 @@
 
 namespace underway::slurm {
 
-/// The reason that we give Slurm; what carries another one is somebody else's, and is not taken back.
-inline constexpr const char* kDrainReason = "underway: the node is drained";
-
 /// What is to be done next about a node that Slurm was (or is to be) asked for.
 enum class DrainStep {
   none,

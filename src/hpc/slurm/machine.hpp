@@ -3,7 +3,10 @@
 /// What Slurm finds on this machine: what local hosts declare to it, as they share the machine.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "slurm/version.hpp"
 
 namespace underway::slurm {
 
@@ -15,6 +18,7 @@ struct Machine {
   /// By what Slurm can hold jobs to what they asked for: "v1" or "v2", the name of its cgroup plugin; "none" where the
   /// controllers that it needs are not there.
   std::string cgroup = "none";
+  std::optional<Version> slurm = {};  ///< the release that is installed; read_machine() does not look for it
 
   std::int64_t cpus() const { return sockets * cores_per_socket * threads_per_core; }
 };

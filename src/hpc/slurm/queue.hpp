@@ -24,6 +24,9 @@ struct NodeState {
   bool operator==(const NodeState&) const = default;
 };
 
+/// The reason that a drain of ours gives Slurm (drain.hpp); what carries another one is not taken back by it.
+inline constexpr const char* kDrainReason = "underway: the node is drained";
+
 /// Asks sinfo for all nodes.
 std::vector<std::string> nodes_command();
 /// Has no job come to nodes any more, and takes that back.

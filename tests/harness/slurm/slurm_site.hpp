@@ -20,13 +20,10 @@ struct SlurmRelease {
 };
 std::vector<SlurmRelease> slurm_releases();
 
-/// Munge, MariaDB, slurmdbd, slurmctld and slurmds of one release, as harness/slurm-site starts them, on a machine of
-/// their own. They end with it.
-class SlurmSite {
+/// Daemons of one release on a machine of their own, which ends with it, and with the thread that made it when the test
+/// is killed. What they write is in memory that is theirs alone.
+class SlurmMachine {
  public:
-  /// Throws std::runtime_error, with what the daemons said, when it does not come up.
-  explicit SlurmSite(const SlurmRelease& release);
-
   /// As root, beside the daemons.
   Finished run(std::vector<std::string> argv) const;
   /// A shell line there.
@@ -34,10 +31,34 @@ class SlurmSite {
   /// The id of a job that `sbatch` took with these words.
   std::string submit(const std::string& words) const;
 
+ protected:
+  /// `script`, one of this directory, is told the release's root, and `words`. Throws
+  /// std::runtime_error, with what the daemons said, when it does not come up.
+  SlurmMachine(const SlurmRelease& release, const std::string& script, const std::vector<std::string>& words);
+
  private:
-  TemporaryDirectory directory_;
   std::unique_ptr<Background> process_;
   std::string init_;  ///< pid of the first process
+};
+
+/// Munge, MariaDB, slurmdbd, slurmctld, and slurmds of nodes that are always there, as slurm-site starts them.
+class SlurmSite : public SlurmMachine {
+ public:
+  explicit SlurmSite(const SlurmRelease& release) : SlurmMachine(release, "slurm-site", {release.cgroup}) {}
+};
+
+/// Munge and slurmctld, and nodes that come and go, each a host of its own with a network, as slurm-pool has
+/// them. `conf` is added to what stands in every slurm.conf of it (base_conf()).
+class SlurmPool : public SlurmMachine {
+ public:
+  SlurmPool(const SlurmRelease& release, const std::string& conf, const std::string& topology = "")
+      : SlurmMachine(release, "slurm-pool", {base_conf() + conf, release.cgroup, topology}) {}
+
+  static std::string base_conf();
+  /// A machine boots at `address`, of 10.9.0.0/16, and runs slurmd with these words. Returns before slurmd has begun.
+  void boot(const std::string& name, const std::string& address, std::vector<std::string> slurmd_words) const;
+  /// Its power is cut.
+  void cut(const std::string& name) const;
 };
 
 }  // namespace underway::harness

@@ -1,6 +1,9 @@
 #include "harness/command.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -33,6 +36,24 @@ TEST(Background, KeepsWhatItTold) {
   Background both({.argv = {"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}});
   EXPECT_EQ(both.wait(std::chrono::seconds(10)), 3);
   EXPECT_EQ(both.told(), "out\nerr\n");
+}
+
+TEST(Background, ThatEndsWithUsIsNotLeftByATestThatIsKilled) {
+  const TemporaryDirectory directory;
+  const std::string said = directory.path() + "/pid";
+  const pid_t test = ::fork();
+  if (test == 0) {
+    const Background machine(
+        {.argv = {"/bin/sh", "-c", "echo $$ > " + said + ".new; mv " + said + ".new " + said + "; exec sleep 600"},
+         .ends_with_us = true});
+    for (;;) ::pause();
+  }
+  ASSERT_TRUE(eventually(std::chrono::seconds(10), [&] { return !read_text(said).empty(); }));
+  const auto line = "/proc/" + std::to_string(std::stoi(read_text(said))) + "/cmdline";
+  EXPECT_FALSE(read_text(line).empty());
+  ::kill(test, SIGKILL);
+  ::waitpid(test, nullptr, 0);
+  EXPECT_TRUE(eventually(std::chrono::seconds(10), [&] { return read_text(line).empty(); }));
 }
 
 TEST(WriteText, ReplacesALinkAndLeavesWhatItNames) {

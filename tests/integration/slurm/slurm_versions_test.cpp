@@ -428,7 +428,8 @@ INSTANTIATE_TEST_SUITE_P(Releases, SlurmVersions, testing::ValuesIn(slurm_releas
   return name.erase(name.find('.'), 1);
 });
 
-// What has Slurm say something, and how it is tried above. A file that is not here is new: try what it reads, too.
+// What has Slurm say something, and how it is tried above, or beside it (slurm_pools_test.cpp, slurm_sleep_test.cpp). A
+// file that is not here is new: try what it reads, too.
 TEST(SlurmReaders, AreAllKnown) {
   const std::map<std::string, std::string> known = {
       {"examples/decoupled/images/files/slurm/accounts", "integration.slurm_limits, decoupled"},
@@ -444,6 +445,11 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/slurm/slurmctld.hcl", "says nothing: scontrol reconfigure"},
       {"examples/slurm/slurmd.hcl", "AnswerWhatTheExamplesAsk"},
       {"examples/slurm/slurmdbd.hcl", "says nothing: sacctmgr -i add"},
+      {"src/hpc/slurm/elastic/difference.cpp", "integration.slurm_pools"},
+      {"src/hpc/slurm/elastic/job_sleep.cpp", "integration.slurm_sleep"},
+      {"src/hpc/slurm/elastic/membership.cpp", "for people"},
+      {"src/hpc/slurm/elastic/members.cpp", "integration.slurm_pools"},
+      {"src/hpc/slurm/elastic/node_record.cpp", "integration.slurm_pools"},
       {"src/hpc/slurm/reconcile/ends.cpp", "TellHowJobsEnded"},
       {"src/hpc/slurm/reconcile/hold.cpp", "AreHeldAndToldToGoOn"},
       {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
@@ -456,6 +462,7 @@ TEST(SlurmReaders, AreAllKnown) {
       {"src/hpc/adoption/plan/slurm_step.cpp", "AnswerWhatTheExamplesAsk"},
       {"src/hpc/inspection/site.cpp", "says nothing: scontrol reconfigure"},
       {"src/surface/api/cluster/status.cpp", "for people"},
+      {"src/surface/cli/elastic/simulate.cpp", "for people"},
       {"src/surface/cli/impact/cluster_losses.cpp", "TellOfNodesInEveryState"},
       {"src/surface/cli/file/add.cpp", "for people"},
       {"src/surface/cli/host/exec.cpp", "for people"},
@@ -471,10 +478,13 @@ TEST(SlurmReaders, AreAllKnown) {
   for (std::string file; std::getline(lines, file);)
     EXPECT_TRUE(known.contains(file)) << file << " asks Slurm something: see above";
   for (const auto& [file, where] : known) EXPECT_THAT(found.out, HasSubstr(file + "\n")) << "asks nothing any more";
-  // And each command of ours is given above.
-  const std::string here = read_text(source_dir() + "/tests/integration/slurm/slurm_versions_test.cpp");
+  // And each command of ours is given there, but those that look at a node and not at Slurm (slurm/elastic/look.hpp).
+  std::string here;
+  for (const auto* test : {"slurm_versions", "slurm_pools", "slurm_sleep"})
+    here += read_text(fmt::format("{}/tests/integration/slurm/{}_test.cpp", source_dir(), test));
   std::istringstream commands(
-      shell("grep -rhoE --include='*.hpp' '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm").out);
+      shell("grep -rhoE --include='*.hpp' --exclude=look.hpp '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm")
+          .out);
   for (std::string name; std::getline(commands, name);)
     EXPECT_NE(here.find("slurm::" + name), std::string::npos) << name << ") is not tried with each release";
 }

@@ -1,0 +1,68 @@
+#pragma once
+/// @file
+/// What follows for the hosts of a pool that joins Slurm, from what the tables, Slurm and the hosts say at one moment.
+/// Pure; member_controller.hpp carries it out, looks again, and so on, until Slurm's nodes are as the hosts are.
+///
+/// A host has a row (model::SlurmMember) before Slurm hears of it, and loses it when it is forgotten. Whoever stops its
+/// machine waits until the row says `released`, and whoever gives its addresses away until it says `gone`: a slurmctld
+/// that is away keeps hosts, it does not lose jobs.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cluster.hpp"
+#include "slurm/elastic/difference.hpp"
+#include "slurm/elastic/look.hpp"
+
+namespace underway::slurm {
+
+/// A host as the tables have it.
+struct MemberHost {
+  std::string name;
+  std::string address;  ///< where slurmctld reaches it; empty: nowhere
+  bool wanted = true;   ///< false: it is to go
+  bool runs = true;     ///< its machine, as far as anybody knows
+  std::string node_id;  ///< of its agent; empty: it has not joined
+  std::optional<model::SlurmMember> known;
+  /// Why it may have no jobs; nothing: nobody could look, for `unseen`.
+  std::optional<std::vector<std::string>> reasons;
+  std::string unseen;
+  bool gate_open = false;  ///< kAdmittedFile is there
+};
+
+/// What Slurm says.
+struct SlurmView {
+  std::vector<NodeRecord> records;
+  std::map<std::string, std::vector<std::string>> jobs;  ///< by node
+};
+
+struct MembershipPlan {
+  std::map<std::string, model::SlurmMember> members;  ///< as they are to be written down, once the rest was done
+  std::vector<Command> commands;                      ///< to Slurm, in this order
+  std::vector<std::string> open;                      ///< hosts whose gate is to be opened then
+  std::map<std::string, std::string> restart;         ///< hosts whose slurmd has to register anew, with the reason
+  std::vector<std::string> told;                      ///< what was changed by somebody and is put back, for the log
+  bool settled = true;                                ///< nothing is under way: there is no need to look soon
+};
+
+/// How pool `pool` joins, given what Slurm has: "auto" is read off its nodes, as slurm.conf is the site's.
+JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records);
+/// The nodes that are declared of a pool's hosts, by their names, besides address and presence.
+DeclaredNode declared_node(const model::Pool& pool, JoinMode mode, const std::string& name);
+
+/// `pool`: null when it is declared no more, and its hosts are to go. `now`: ns since the epoch.
+MembershipPlan plan_members(const model::Pool* pool, const std::string& cluster, const std::vector<MemberHost>& hosts,
+                            const SlurmView& slurm, std::int64_t now);
+/// The same when Slurm cannot be asked, for `why`: nothing is done, and those who wait learn of it.
+MembershipPlan plan_without_slurm(const std::string& cluster, const std::vector<MemberHost>& hosts,
+                                  const std::string& why, std::int64_t now);
+/// And when no job of the cluster runs Slurm: hosts may go.
+MembershipPlan plan_where_no_slurm_is(const std::string& cluster, const std::vector<MemberHost>& hosts,
+                                      std::int64_t now);
+
+/// What a host of the pool must have; `configuration`: the version that slurmctld has.
+Wanted wanted_of(const model::Pool& pool, const std::string& configuration);
+
+}  // namespace underway::slurm

@@ -52,23 +52,21 @@ configure: setup
 setup:
 	@packaging/setup
 
-# Other releases of Slurm, which some tests need.
+# Other releases of Slurm, and a guest for virtual machines, which some tests need.
 roots: setup
 	@packaging/slurm-roots build/roots
+	@packaging/guest build/guest
 
 format: setup
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
 
-# File by file, in the preset that compiles so. clang-tidy looks at a file again only when it, or a header of ours that it
-# includes, has changed; of what has been built there ninja knows the headers.
-LINT := build/dev
-lint: setup
+# clang-tidy looks at a batch (cmake/Targets.cmake) again only when it, or a header of ours that it includes, has changed;
+# of what has been built ninja knows the headers.
+lint: configure
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 --dry-run --Werror
-	@[ -f $(LINT)/build.ninja ] || cmake --preset dev
-	cmake/build dev $(JOBS) precompiled_headers all_verify_interface_header_sets
-	git ls-files 'src/*.cpp' | grep -v /fuzz/ > $(LINT)/tidy.list
-	ninja -C $(LINT) -t deps | awk -v BUILD=$(LINT) -f cmake/tidy_rules.awk $(LINT)/tidy.list - > $(LINT)/tidy.mk
-	@$(MAKE) -s -k -j $(JOBS) -O -f $(LINT)/tidy.mk all
+	cmake/build $(PRESET) $(JOBS) all all_verify_interface_header_sets
+	ninja -C $(BUILD) -t deps | awk -v BUILD=$(BUILD) -f cmake/tidy_rules.awk - > $(BUILD)/tidy.mk
+	@$(MAKE) -s -k -j $(JOBS) -O -f $(BUILD)/tidy.mk all
 
 install: programs
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -6,7 +6,7 @@
 #
 # Programs look for their helpers beside themselves and then in /usr/libexec/underway, so the prefix is /usr.
 install(TARGETS underway RUNTIME DESTINATION bin COMPONENT cli)
-install(TARGETS underway-keeper underway-fetch underway-pull underway-capsule-init RUNTIME DESTINATION libexec/underway COMPONENT node)
+install(TARGETS underway-keeper underway-fetch underway-pull underway-capsule-init underway-identify RUNTIME DESTINATION libexec/underway COMPONENT node)
 install(TARGETS underway-init RUNTIME DESTINATION libexec/underway COMPONENT control)
 
 # The name under which the program is Nomad's client. In a directory of its own, so that it meets no other program of
@@ -26,7 +26,7 @@ add_custom_command(
   DEPENDS underway COMMENT "Generating the manual and completion" VERBATIM)
 add_custom_target(underway_manual ALL
   DEPENDS ${generated}/bash/underway ${generated}/man1/underway.1.gz)
-add_custom_target(programs DEPENDS underway underway-keeper underway-fetch underway-pull underway-init underway-capsule-init underway_manual)
+add_custom_target(programs DEPENDS underway underway-keeper underway-fetch underway-pull underway-init underway-capsule-init underway-identify underway_manual)
 install(DIRECTORY ${generated}/man1/ DESTINATION share/man/man1 COMPONENT cli)
 install(FILES ${generated}/bash/underway DESTINATION share/bash-completion/completions COMPONENT cli)
 

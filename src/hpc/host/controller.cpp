@@ -4,10 +4,13 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "tables/slurm_members.hpp"
 
 namespace underway::host {
 namespace {
 
+/// Hosts of others are virtual_hosts.hpp's.
+constexpr const char* kProvider = "local";
 /// In the host: the agent's join token, which is not to be seen among its arguments.
 constexpr const char* kTokenFile = "/etc/underway/join-token";
 /// In the host: its agent's data.
@@ -50,11 +53,18 @@ async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
 server::FollowerOptions Controller::what_hosts_follow() const {
   server::FollowerOptions out;
-  out.scopes = [](const tables::Tables&) {
-    return std::vector<tables::Scope>{{tables::Topic::clusters, ""},
-                                      {tables::Topic::hosts, ""},
-                                      {tables::Topic::nodes, ""},
-                                      {tables::Topic::allocations, ""}};
+  out.scopes = [](const tables::Tables& tables) {
+    std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
+                                         {tables::Topic::hosts, ""},
+                                         {tables::Topic::nodes, ""},
+                                         {tables::Topic::allocations, ""}};
+    // Whether Slurm has let go of those that are to go.
+    for (const auto& host : tables.hosts()) {
+      if (host->status == model::HostStatus::stopping || host->status == model::HostStatus::stopped)
+        scopes.push_back(
+            {tables::Topic::records, tables::record_key<model::SlurmMember>(host->cluster + "/" + host->name)});
+    }
+    return scopes;
   };
   // Once a second while a patience runs out by the clock, not by a change: a cluster's that is being taken down, or
   // that for an agent to join.
@@ -83,6 +93,7 @@ async::awaitable<void> Controller::adopt() {
   const auto existing = co_await async::on_pool(pool_, look);
   const auto* tables = co_await server_.read();
   for (const auto& host : tables->hosts()) {
+    if (host->provider != kProvider) continue;
     if (host->status != model::HostStatus::running && host->status != model::HostStatus::creating) continue;
     const bool lives = std::any_of(existing.begin(), existing.end(), [&](const HostInfo& info) {
       return info.cluster == host->cluster && info.name == host->name && info.status == model::HostStatus::running;
@@ -136,7 +147,12 @@ async::awaitable<void> Controller::act() {
     }
     for (const auto& host : hosts) {
       if (busy_.contains({host->cluster, host->name})) continue;
-      if (host->status == model::HostStatus::stopping) {
+      if (host->status == model::HostStatus::stopped && may_forget(*tables, *cluster, *host)) {
+        busy_.emplace(host->cluster, host->name);
+        tasks_.spawn("forgetting host " + host->name, forget(host->cluster, host->name));
+      }
+      if (host->provider != kProvider) continue;
+      if (host->status == model::HostStatus::stopping && may_stop(*tables, *cluster, *host)) {
         busy_.emplace(host->cluster, host->name);
         tasks_.spawn("removing host " + host->name, destroy(host->cluster, host->name));
       }
@@ -148,15 +164,24 @@ async::awaitable<void> Controller::act() {
     }
     std::vector<model::Host> due_now;
     const bool pending = std::any_of(hosts.begin(), hosts.end(), [&](const auto& host) {
-      return (host->status == model::HostStatus::pending || host->status == model::HostStatus::creating) &&
+      return host->provider == kProvider &&
+             (host->status == model::HostStatus::pending || host->status == model::HostStatus::creating) &&
              !busy_.contains({host->cluster, host->name});
     });
     if (pending) {
       for (const auto& host : hosts) {
-        const bool due = host->status == model::HostStatus::pending || host->status == model::HostStatus::creating;
+        const bool due = host->provider == kProvider &&
+                         (host->status == model::HostStatus::pending || host->status == model::HostStatus::creating);
         if (due && busy_.emplace(host->cluster, host->name).second) due_now.push_back(*host);
       }
-      tasks_.spawn("making hosts of " + cluster->name, create_all(*cluster, hosts, std::exchange(due_now, {})));
+      // Names of hosts that Slurm jobs still run on are looked up by the others.
+      std::set<std::string> still_there;
+      for (const auto& host : hosts) {
+        if (host->status == model::HostStatus::stopping && !may_stop(*tables, *cluster, *host))
+          still_there.insert(host->name);
+      }
+      tasks_.spawn("making hosts of " + cluster->name,
+                   create_all(*cluster, hosts, std::exchange(due_now, {}), std::move(still_there)));
     }
   }
   if (!silent.empty()) co_await look_at_silent_hosts(std::move(silent));
@@ -198,10 +223,11 @@ async::awaitable<void> Controller::look_at_silent_hosts(std::vector<tables::Row<
   }
 }
 
-async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts) {
+async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
+                                           std::set<std::string> still_there) {
   auto work = [&] {
     provider_.prepare(cluster_spec(cluster));
-    provider_.announce(cluster.name, announcement(cluster, hosts));
+    provider_.announce(cluster.name, announcement(cluster, hosts, still_there));
   };
   co_await async::on_pool(pool_, work);
 }
@@ -240,12 +266,12 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
 }
 
 async::awaitable<void> Controller::create_all(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
-                                              std::vector<model::Host> due) {
+                                              std::vector<model::Host> due, std::set<std::string> still_there) {
   const std::string what = fmt::format("hosts: cluster {} cannot be prepared", cluster.name);
   std::optional<std::string> failure;
   Duration pause{0};
   try {
-    co_await prepare(cluster, std::move(hosts));
+    co_await prepare(cluster, std::move(hosts), std::move(still_there));
     succeeded(what);
   } catch (const Error& error) {
     failure = error.one_line();
@@ -311,14 +337,21 @@ async::awaitable<void> Controller::destroy(std::string cluster, std::string name
   Duration pause{0};
   try {
     co_await async::on_pool(pool_, work);
-    HostGone forgotten{cluster, name};
-    co_await server_.apply(std::move(forgotten));
+    HostStopped stopped{cluster, name};
+    co_await server_.apply(std::move(stopped));
     succeeded(what);
     failing_.erase(cannot_make(cluster, name));
   } catch (const Error& error) {
     pause = failed(what, error.one_line());
   }
   if (pause > Duration{0}) co_await async::sleep_for(pause);
+  busy_.erase({cluster, name});
+  co_await revisit(std::move(cluster), std::move(name));
+}
+
+async::awaitable<void> Controller::forget(std::string cluster, std::string name) {
+  HostGone forgotten{cluster, name};
+  co_await server_.apply(std::move(forgotten));
   busy_.erase({cluster, name});
   co_await revisit(std::move(cluster), std::move(name));
 }

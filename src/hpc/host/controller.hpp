@@ -35,12 +35,14 @@ class Controller {
   async::awaitable<void> adopt();
   async::awaitable<void> act();
   async::awaitable<void> create_all(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
-                                    std::vector<model::Host> due);
+                                    std::vector<model::Host> due, std::set<std::string> still_there);
   async::awaitable<void> create(model::Cluster cluster, model::Host host);
   async::awaitable<void> try_again(model::Host host, std::string why, Duration pause);
   async::awaitable<void> destroy(std::string cluster, std::string name);
+  async::awaitable<void> forget(std::string cluster, std::string name);
   async::awaitable<void> remove_cluster(std::string name);
-  async::awaitable<void> prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts);
+  async::awaitable<void> prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
+                                 std::set<std::string> still_there);
   async::awaitable<void> record(std::string cluster, std::string name, model::HostStatus status,
                                 std::string description);
   async::awaitable<void> lose(std::string cluster, std::string name, std::string reason);

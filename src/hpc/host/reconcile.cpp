@@ -3,9 +3,16 @@
 #include "base/error.hpp"
 #include "host/addresses.hpp"
 #include "server/job/job_decisions.hpp"
+#include "tables/slurm_members.hpp"
 
 namespace underway::host {
 namespace {
+
+using model::SlurmMembership;
+
+std::optional<model::SlurmMember> member_of(const tables::Tables& tables, const model::Host& host) {
+  return tables::find_record<model::SlurmMember>(tables, host.cluster + "/" + host.name);
+}
 
 net::Cidr get_cidr(const model::Network& network) {
   const auto cidr = net::parse_cidr(network.cidr);
@@ -76,6 +83,16 @@ HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row
   return changes;
 }
 
+bool may_stop(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host) {
+  const auto member = cluster.stop ? std::nullopt : member_of(tables, host);
+  return !member || member->status == SlurmMembership::released || member->status == SlurmMembership::gone;
+}
+
+bool may_forget(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host) {
+  const auto member = cluster.stop ? std::nullopt : member_of(tables, host);
+  return !member || member->status == SlurmMembership::gone;
+}
+
 bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster) {
   for (const auto& job : tables.jobs()) {
     if (job->cluster != cluster.name) continue;
@@ -97,19 +114,23 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Fol
       host.created_at = unix_nanos(context.now);
       decision.changes.push_back(tables::PutHost{std::move(host)});
     }
-    for (const auto& name : changes.removed) {
-      model::Host host = *tables.find_host(cluster->name, name);
-      if (host.status == model::HostStatus::stopping) continue;
-      host.status = model::HostStatus::stopping;
+    const std::set<std::string> removed(changes.removed.begin(), changes.removed.end());
+    for (const auto& current : existing) {
+      const bool goes = current->status == model::HostStatus::stopping || current->status == model::HostStatus::stopped;
+      const bool wanted = !removed.contains(current->name);
+      // Slurm lets it take jobs again.
+      const bool comes_back = wanted && current->status == model::HostStatus::stopping && !cluster->stop &&
+                              !may_stop(tables, *cluster, *current);
+      if (wanted ? !comes_back : goes) continue;
+      model::Host host = *current;
+      host.status = wanted ? model::HostStatus::running : model::HostStatus::stopping;
+      host.status_description.clear();
       decision.changes.push_back(tables::PutHost{std::move(host)});
     }
   }
   return decision;
 }
 
-namespace {
-
-/// The node that the host was, with all that ran there; its jobs are evaluated.
 void forget_node(std::vector<server::Change>& changes, const tables::Tables& tables, const std::string& cluster,
                  const std::string& name, const server::Context& context) {
   std::set<std::pair<std::string, std::string>> jobs;
@@ -128,14 +149,30 @@ void forget_node(std::vector<server::Change>& changes, const tables::Tables& tab
   }
 }
 
-}  // namespace
-
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostGone& request,
                                          const server::Context& context) {
   const auto& [cluster, name] = request;
   server::Decision<server::Nothing> decision;
   forget_node(decision.changes, tables, cluster, name, context);
+  if (const std::string key = cluster + "/" + name; tables::find_record<model::SlurmMember>(tables, key))
+    decision.changes.push_back(tables::delete_record<model::SlurmMember>(key));
   decision.changes.push_back(tables::DeleteHost{cluster + "/" + name});
+  return decision;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostStopped& request,
+                                         const server::Context& context) {
+  const auto current = tables.find_host(request.cluster, request.name);
+  const auto cluster = tables.find_cluster(request.cluster);
+  if (!current || !cluster || may_forget(tables, *cluster, *current))
+    return decide(tables, HostGone{request.cluster, request.name}, context);
+  server::Decision<server::Nothing> decision;
+  forget_node(decision.changes, tables, request.cluster, request.name, context);
+  model::Host host = *current;
+  host.status = model::HostStatus::stopped;
+  host.status_description = "its machine is stopped; it keeps its addresses until Slurm has forgotten them";
+  host.node_id.clear();
+  decision.changes.push_back(tables::PutHost{std::move(host)});
   return decision;
 }
 
@@ -144,7 +181,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Hos
   const auto& [cluster, name, reason] = request;
   server::Decision<server::Nothing> decision;
   const auto current = tables.find_host(cluster, name);
-  if (!current || current->status == model::HostStatus::stopping) return decision;
+  if (!current || current->status == model::HostStatus::stopping || current->status == model::HostStatus::stopped)
+    return decision;
   forget_node(decision.changes, tables, cluster, name, context);
   model::Host host = *current;
   host.status = model::HostStatus::pending;
@@ -173,8 +211,9 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Rec
   server::Decision<server::Nothing> decision;
   const auto current = tables.find_host(request.cluster, request.name);
   // A host that was asked to go meanwhile keeps that wish.
-  if (!current || (current->status == model::HostStatus::stopping && request.status != model::HostStatus::stopping))
-    return decision;
+  const bool goes =
+      current && (current->status == model::HostStatus::stopping || current->status == model::HostStatus::stopped);
+  if (!current || (goes && request.status != model::HostStatus::stopping)) return decision;
   model::Host host = *current;
   host.status = request.status;
   host.status_description = request.description;
@@ -186,7 +225,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Rev
                                          const server::Context&) {
   server::Decision<server::Nothing> decision;
   const auto current = tables.find_host(request.cluster, request.name);
-  if (current && current->status == model::HostStatus::stopping) decision.changes.push_back(tables::PutHost{*current});
+  if (current && (current->status == model::HostStatus::stopping || current->status == model::HostStatus::stopped))
+    decision.changes.push_back(tables::PutHost{*current});
   return decision;
 }
 
@@ -235,11 +275,13 @@ HostSpec host_spec(const model::Cluster& cluster, const model::Host& host) {
   return spec;
 }
 
-std::map<std::string, std::map<std::string, net::Cidr>> announcement(
-    const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& hosts) {
+std::map<std::string, std::map<std::string, net::Cidr>> announcement(const model::Cluster& cluster,
+                                                                     const std::vector<tables::Row<model::Host>>& hosts,
+                                                                     const std::set<std::string>& still_there) {
   std::map<std::string, std::map<std::string, net::Cidr>> out;
   for (const auto& host : hosts) {
-    if (host->status != model::HostStatus::stopping) out[host->name] = host_spec(cluster, *host).addresses;
+    const bool goes = host->status == model::HostStatus::stopping || host->status == model::HostStatus::stopped;
+    if (!goes || still_there.contains(host->name)) out[host->name] = host_spec(cluster, *host).addresses;
   }
   return out;
 }

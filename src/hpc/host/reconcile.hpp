@@ -16,16 +16,30 @@ struct HostChanges {
 /// Errors: exhausted when a network has no address left; invalid when its CIDR is none.
 HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing);
 
-/// The host records of all clusters made to follow their pools. A cluster that is being taken down keeps its hosts
-/// while `may_empty` is false: its jobs are still stopping.
+/// The host records of all clusters made to follow their pools. A host that was to go, is wanted again, and has not
+/// been let go by Slurm yet, stays. A cluster that is being taken down keeps its hosts while `may_empty` is false: its
+/// jobs are still stopping.
 struct FollowPools {
   std::function<bool(const tables::Tables&, const model::Cluster&)> may_empty;
 };
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const FollowPools& request,
                                          const server::Context& context);
 
+/// Whether the machine of a host that is to go may be stopped: Slurm has nothing there any more, or never had, or the
+/// whole cluster goes.
+bool may_stop(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host);
+/// Whether a host whose machine is stopped may be forgotten: its addresses are given to others then.
+bool may_forget(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host);
+
 /// Whether no allocation of the cluster's jobs runs any more.
 bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster);
+
+/// The machine of a host that was to go is stopped. It is forgotten, or kept as long as may_forget() says.
+struct HostStopped {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostStopped& request,
+                                         const server::Context& context);
 
 /// Forgets a host that is gone, its node and what ran there.
 struct HostGone {
@@ -47,6 +61,10 @@ struct HostWaits {
 };
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const HostWaits& request,
                                          const server::Context& context);
+
+/// Adds what forgets the node that a host was, with all that ran there; its jobs are evaluated.
+void forget_node(std::vector<server::Change>& changes, const tables::Tables& tables, const std::string& cluster,
+                 const std::string& name, const server::Context& context);
 
 /// How a host stands, as its provider has it.
 struct RecordHost {
@@ -74,8 +92,10 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Clu
 ClusterSpec cluster_spec(const model::Cluster& cluster);
 /// `host` as the provider is to make it; without agent.
 HostSpec host_spec(const model::Cluster& cluster, const model::Host& host);
-/// Names and addresses of every host that the cluster has or is about to have.
-std::map<std::string, std::map<std::string, net::Cidr>> announcement(
-    const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& hosts);
+/// Names and addresses of every host that the cluster has or is about to have; of those that are to go, of the ones in
+/// `still_there`.
+std::map<std::string, std::map<std::string, net::Cidr>> announcement(const model::Cluster& cluster,
+                                                                     const std::vector<tables::Row<model::Host>>& hosts,
+                                                                     const std::set<std::string>& still_there = {});
 
 }  // namespace underway::host

@@ -11,11 +11,15 @@ using describe::Enumeration;
 using describe::Structure;
 using describe::Tag;
 
-std::vector<std::string> Pool::host_names() const {
-  const std::string pattern = hostname.empty() ? (size == 1 ? name : name + "%d") : hostname;
+namespace {
+
+std::vector<std::string> numbered(const Pool& pool, std::int64_t count) {
+  // One that may grow has numbers from the first host on.
+  const bool alone = pool.size == 1 && !pool.slurm;
+  const std::string pattern = pool.hostname.empty() ? (alone ? pool.name : pool.name + "%d") : pool.hostname;
   const std::size_t place = pattern.find("%d");
   std::vector<std::string> names;
-  for (std::int64_t i = 1; i <= size; ++i) {
+  for (std::int64_t i = 1; i <= count; ++i) {
     std::string host = pattern;
     if (place != std::string::npos) host.replace(place, 2, std::to_string(i));
     names.push_back(std::move(host));
@@ -23,11 +27,23 @@ std::vector<std::string> Pool::host_names() const {
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> Pool::host_names() const { return numbered(*this, size); }
+
+std::vector<std::string> Pool::all_host_names() const {
+  return numbered(*this, slurm ? std::max(size, slurm->most) : size);
+}
+
 const Pool* Cluster::find_pool(std::string_view pool_name) const {
   for (const auto& pool : pools) {
     if (pool.name == pool_name) return &pool;
   }
   return nullptr;
+}
+
+std::string pool_job_id(const std::string& cluster, const std::string& pool) {
+  return fmt::format("{}-{}-hosts", cluster, pool);
 }
 
 namespace {
@@ -39,6 +55,38 @@ bool is_hostname(std::string_view name) {
          std::string_view::npos;
 }
 
+void check_provider(const Cluster& cluster, const Pool& pool, std::vector<std::string>& out) {
+  const auto say = [&](const std::string& what) { out.push_back(fmt::format("pool '{}': {}", pool.name, what)); };
+  if (pool.provider != "local" && pool.provider != "qemu") {
+    say(fmt::format("no provider '{}'; there are local and qemu", pool.provider));
+    return;
+  }
+  if (pool.provider != "qemu") {
+    if (pool.machine) say("a `machine` is for provider \"qemu\"");
+    return;
+  }
+  if (!pool.machine) {
+    say("provider \"qemu\" needs a block `machine`, which says what is booted, and on which pool's nodes");
+    return;
+  }
+  const auto& machine = *pool.machine;
+  if (machine.image.empty() && machine.kernel.empty()) say("its machine has neither an `image` nor a `kernel`");
+  for (const auto& [key, path] :
+       {std::pair{"image", &machine.image}, {"kernel", &machine.kernel}, {"initrd", &machine.initrd}}) {
+    if (!path->empty() && !path->starts_with('/')) say(fmt::format("machine.{}: '{}' is no absolute path", key, *path));
+  }
+  if (pool.cpus <= 0 || pool.memory_mb <= 0) say("a virtual machine has `cpus` and `memory`");
+  if (machine.cpu < 0) say("machine.cpu: is less than 0");
+  const auto* under = cluster.find_pool(machine.on);
+  if (machine.on.empty())
+    say("machine.on: which node pool holds the machines?");
+  else if (under != nullptr && under->provider == "qemu")
+    say(fmt::format("machine.on: '{}' is a pool of virtual machines itself", machine.on));
+  else if (under != nullptr && !under->bridges)
+    say(fmt::format("machine.on: pool '{}' has no `bridges`, which the machines join", machine.on));
+  if (pool.bridges) say("`bridges` are for hosts that hold others");
+}
+
 void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>& taken, std::vector<std::string>& out) {
   if (pool.size < 0 || pool.size > 10'000)
     out.push_back(fmt::format("pool '{}': size {} is not between 0 and 10000", pool.name, pool.size));
@@ -48,12 +96,18 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
     return;
   }
   if (pool.size < 0 || pool.size > 10'000) return;
-  for (const auto& host : pool.host_names()) {
+  if (pool.slurm) {
+    const auto wrong = pool.slurm->problems(fmt::format("pool '{}': slurm", pool.name), pool.size, pool.hostname);
+    out.insert(out.end(), wrong.begin(), wrong.end());
+    if (pool.slurm->most > 10'000) return;
+  }
+  for (const auto& host : pool.all_host_names()) {
     if (!is_hostname(host))
       out.push_back(fmt::format("pool '{}': '{}' is no valid host name", pool.name, host));
     else if (!taken.insert(host).second)
       out.push_back(fmt::format("pool '{}': host '{}' is already in another pool", pool.name, host));
   }
+  check_provider(cluster, pool, out);
   for (const auto& used : pool.networks) {
     const bool known =
         std::any_of(cluster.networks.begin(), cluster.networks.end(), [&](const Network& n) { return n.name == used; });
@@ -158,11 +212,36 @@ const Structure& description(Tag<SecretDeclaration>) {
   return s;
 }
 
+const Structure& description(Tag<VirtualMachine>) {
+  static const Structure s =
+      Builder<VirtualMachine>("machine", "What a host of provider `qemu` is made of.")
+          .attribute<&VirtualMachine::on>("on", "On",
+                                          "The node pool whose nodes hold the machines. Each network of the pool is a "
+                                          "bridge `br-<network>` there.")
+          .attribute<&VirtualMachine::image>("image", "Image",
+                                             "Its first disk: a file of those nodes, which stays as it is.")
+          .attribute<&VirtualMachine::kernel>("kernel", "Kernel", "A kernel that is booted without a boot loader.")
+          .attribute<&VirtualMachine::initrd>("initrd", "Initrd", "Its initial file system.")
+          .attribute<&VirtualMachine::append>("append", "Append", "Its command line.")
+          .attribute<&VirtualMachine::disk>("disk", "Disk",
+                                            "Size of an empty disk of its own; `8G` when not given, `\"\"` for none.")
+          .attribute<&VirtualMachine::cpu>("cpu", "CPU",
+                                           "MHz that are reserved on its node; 500 for each processor when not given.")
+          .attribute<&VirtualMachine::pin>("pin", "Pin", "Whether each processor has a core of the node for itself.")
+          .attribute<&VirtualMachine::huge_pages>("huge_pages", "HugePages",
+                                                  "Whether its memory is of the node's huge pages.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Pool>) {
   static const Structure s =
       Builder<Pool>("pool", "Hosts that are alike, from one provider.")
           .label<&Pool::name>("name", "Name", "Its name; the node pool of its nodes.")
-          .attribute<&Pool::provider>("provider", "Provider", "What makes the hosts: `local`.")
+          .attribute<&Pool::provider>(
+              "provider", "Provider",
+              "What makes the hosts: `local`, namespaces of this machine; `qemu`, virtual machines "
+              "on nodes.")
           .attribute<&Pool::size>("size", "Size", "How many hosts.")
           .attribute<&Pool::hostname>("hostname", "Hostname", "Pattern of their names; `%d` counts from 1.")
           .attribute<&Pool::networks>("networks", "Networks", "Networks they are on; all when not given.")
@@ -175,6 +254,8 @@ const Structure& description(Tag<Pool>) {
           .attribute<&Pool::node_class>("node_class", "NodeClass", "`${node.class}` of their nodes.")
           .block_or_attribute<&Pool::meta>("meta", "Meta", "`${meta.…}` of their nodes.")
           .block<&Pool::directories>("directory", "Directories", "Directories made at boot.")
+          .block<&Pool::machine>("machine", "Machine", "What a host of provider `qemu` is made of.")
+          .block<&Pool::slurm>("slurm", "Slurm", "Has its hosts join Slurm by themselves; absent: they do not.")
           .done();
   return s;
 }
@@ -204,12 +285,16 @@ const Structure& description(Tag<Host>) {
           .wire<&Host::name>("Name", "Its name; unique in its cluster.")
           .wire<&Host::cluster>("Cluster", "The cluster that it belongs to.")
           .wire<&Host::pool>("Pool", "The pool of the cluster that it belongs to.")
-          .wire<&Host::provider>("Provider", "What makes it: `local`.")
+          .wire<&Host::provider>("Provider", "What makes it: `local` or `qemu`.")
           .wire<&Host::addresses>("Addresses", "Its addresses, by the network's name.")
-          .wire<&Host::status>("Status", "`pending`, `creating`, `running`, `stopping` or `failed`.")
+          .wire<&Host::status>("Status",
+                               "`pending`, `creating`, `running`, `stopping`, `failed`, or `stopped`: its machine "
+                               "is gone, and its addresses are kept while Slurm has them.")
           .wire<&Host::status_description>("StatusDescription",
                                            "Why it is so, for people; empty: there is nothing to say.")
           .wire<&Host::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
+          .wire<&Host::machine_node>("MachineNode",
+                                     "Of provider `qemu`: ID of the node that its machine was placed on last.")
           .wire<&Host::created_at>("CreatedAt", "Unix time in nanoseconds at which it was asked for.")
           .wire<&Host::create_index>("CreateIndex", "Revision in which it was asked for.")
           .wire<&Host::modify_index>("ModifyIndex", "Revision in which it last changed.")

@@ -4,6 +4,7 @@
 /// becomes a node when its agent joins.
 
 #include "model/job/job.hpp"
+#include "model/slurm_member.hpp"
 
 namespace underway::model {
 
@@ -27,6 +28,19 @@ struct Share {
   std::string mode = "0755";
 };
 
+/// What a host of provider "qemu" is made of.
+struct VirtualMachine {
+  std::string on;     ///< the node pool whose nodes hold the machines
+  std::string image;  ///< its first disk; empty: none. These three are files of those nodes
+  std::string kernel;
+  std::string initrd;
+  std::string append;       ///< the kernel's command line
+  std::string disk = "8G";  ///< an empty disk of its own, that outlives restarts; empty: none
+  std::int64_t cpu = 0;     ///< MHz that are reserved; 0: 500 for each of the pool's `cpus`
+  bool pin = false;         ///< each processor has a core of the node for itself
+  bool huge_pages = false;  ///< its memory is of the node's huge pages
+};
+
 struct Pool {
   std::string name;
   std::string provider = "local";
@@ -39,9 +53,13 @@ struct Pool {
   std::string node_class;
   StringMap meta;
   std::vector<HostDirectory> directories;
+  std::optional<VirtualMachine> machine;  ///< of provider "qemu"
+  std::optional<SlurmJoin> slurm;  ///< present: its hosts join Slurm by themselves
 
   /// Host names of the pool in order: "c1", "c2", …
   std::vector<std::string> host_names() const;
+  /// The same of all hosts that it will ever have: SlurmJoin::most.
+  std::vector<std::string> all_host_names() const;
 };
 
 /// A random item of a variable.
@@ -74,7 +92,17 @@ struct Cluster {
   const Pool* find_pool(std::string_view pool_name) const;
 };
 
-enum class HostStatus { pending, creating, running, stopping, failed };
+/// The job that holds the virtual machines of a pool, in the default namespace: "demo-burst-hosts".
+std::string pool_job_id(const std::string& cluster, const std::string& pool);
+
+enum class HostStatus {
+  pending,
+  creating,
+  running,
+  stopping,
+  failed,
+  stopped,  ///< its machine is gone, and its name and addresses are kept while Slurm has them (SlurmMember)
+};
 
 struct Host {
   std::string name;  ///< unique in its cluster
@@ -84,7 +112,8 @@ struct Host {
   StringMap addresses;  ///< by network
   HostStatus status = HostStatus::pending;
   std::string status_description;
-  std::string node_id;  ///< once its agent joined
+  std::string node_id;       ///< once its agent joined
+  std::string machine_node;  ///< of provider "qemu": the node that its machine was placed on last, with its disk
   std::int64_t created_at = 0;
   Revision create_index = 0;
   Revision modify_index = 0;
@@ -100,6 +129,7 @@ const describe::Structure& description(describe::Tag<HostDirectory>);
 const describe::Structure& description(describe::Tag<Share>);
 const describe::Structure& description(describe::Tag<GeneratedItem>);
 const describe::Structure& description(describe::Tag<SecretDeclaration>);
+const describe::Structure& description(describe::Tag<VirtualMachine>);
 const describe::Structure& description(describe::Tag<Pool>);
 const describe::Structure& description(describe::Tag<Cluster>);
 const describe::Structure& description(describe::Tag<Host>);

@@ -25,6 +25,7 @@ void Tables::Impl::apply(PutJob change) {
   write(job_key(job.ns, job.id), detail::encode_row(job));
   job.create_index = before ? before->create_index : stamp;
   job.modify_index = stamp;
+  job.index_groups();
   const auto after = std::make_shared<const Job>(std::move(job));
 
   entry.current = after;

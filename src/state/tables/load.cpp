@@ -126,7 +126,9 @@ void Tables::Impl::load_page(std::string_view table, const std::vector<store::Ke
         break;
       }
       case 'j': {
-        auto job = std::make_shared<const model::Job>(detail::decode_row<model::Job>(kv));
+        auto decoded = detail::decode_row<model::Job>(kv);
+        decoded.index_groups();
+        auto job = std::make_shared<const model::Job>(std::move(decoded));
         check_key(kv, job_key(job->ns, job->id));
         note(Topic::jobs, job->modify_index);
         job_entry(job->ns, job->id).current = job;

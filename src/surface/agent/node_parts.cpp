@@ -1,5 +1,7 @@
 #include "agent/node_parts.hpp"
 
+#include <sys/utsname.h>
+
 #include <filesystem>
 
 #include "base/log.hpp"
@@ -7,6 +9,7 @@
 #include "files/targets/target.hpp"
 #include "image/verified.hpp"
 #include "node/fingerprint/topology.hpp"
+#include "os/file.hpp"
 #include "ownership/node/node_side.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
@@ -16,6 +19,7 @@
 #include "run/running.hpp"
 #include "saving/node_side.hpp"
 #include "trust/membership.hpp"
+#include "vm/driver.hpp"
 
 namespace underway::agent {
 namespace {
@@ -31,13 +35,14 @@ constexpr const char* kSiteKeys = "/etc/underway/capsule-keys";
 
 std::string capsule_directory(const Config& config) { return config.data_dir + "/capsules"; }
 
-run::Options capsule_options(const Config& config, const driver::Options& common,
+run::Options capsule_options(const Config& config, const driver::Options& common, const Clock& clock,
                              std::shared_ptr<imageshare::NodeImages> images) {
   run::Options options;
   options.driver = common;
   options.init_program = helper("underway-capsule-init");
   options.capsules = capsule_directory(config);
   options.images = images->store().directory();
+  options.clock = &clock;
   options.keys = {images->keys_directory(), kSiteKeys};
   options.fetch = [images](const std::string& reference) { return images->fetch_blocking(reference); };
   images->keep([capsules = options.capsules] {
@@ -112,6 +117,7 @@ std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger&
   options.capsules = capsule_directory(config);
   options.trash = config.data_dir + "/trash";
   options.ledger = &ledger;
+  options.clock = &clock;
   options.bring_image = [images, &pool, &clock](std::string reference) {
     return bring_image(images, pool, clock, std::move(reference));
   };
@@ -119,11 +125,26 @@ std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger&
 }
 
 /// Tries capsules out beside those that run (capsule/rehearsal).
-rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger,
+rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger, const Clock& clock,
                                      std::shared_ptr<imageshare::NodeImages> images) {
   rehearsal::Options options;
-  options.driver = capsule_options(config, driver_options(config, ledger), std::move(images));
+  options.driver = capsule_options(config, driver_options(config, ledger), clock, std::move(images));
   options.place = config.data_dir + "/rehearsals";
+  return options;
+}
+
+/// Machines with a name outlive their allocations, below the agent's data. Whether KVM works is asked of the kernel
+/// that the host itself runs, where its file is there.
+vm::Options machine_options(const Config& config, const driver::Options& common, const Clock& clock) {
+  vm::Options options;
+  options.driver = common;
+  options.machines = config.data_dir + "/machines";
+  options.identify_program = helper("underway-identify");
+  options.clock = &clock;
+  options.probe.cache = config.data_dir + "/kvm.json";
+  utsname host{};
+  if (::uname(&host) == 0) options.probe.kernel = fmt::format("/boot/vmlinuz-{}", host.release);
+  if (!os::exists(options.probe.kernel)) options.probe.kernel.clear();
   return options;
 }
 
@@ -222,7 +243,8 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& node_op
                                             .store = containers,
                                             .auth_file = pod_options(config, options, "podman", containers).auth_file,
                                             .program = {}}));
-  drivers.push_back(run::make_capsule(capsule_options(config, options, std::move(images))));
+  drivers.push_back(run::make_capsule(capsule_options(config, options, clock, std::move(images))));
+  drivers.push_back(vm::make_qemu(machine_options(config, options, clock)));
   return drivers;
 }
 
@@ -232,7 +254,7 @@ void add_capsule_extensions(node::Options& options, const Config& config, os::Le
   extensions.push_back(images);
   extensions.push_back(std::make_shared<run::CapsuleExtension>(capsule_directory(config)));
   extensions.push_back(capsule_mover(config, ledger, pool, clock, images));
-  auto rehearsals = rehearsal_options(config, ledger, std::move(images));
+  auto rehearsals = rehearsal_options(config, ledger, clock, std::move(images));
   extensions.push_back(std::make_shared<rehearsal::NodeSide>(rehearsals));
   extensions.push_back(std::make_shared<saving::NodeSide>(saving::Options{std::move(rehearsals)}));
 }

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/error.hpp"
+#include "host/reconcile.hpp"
+
 namespace underway::agent {
 namespace {
 
@@ -64,6 +67,24 @@ std::vector<std::string> server_names(const Config& config) {
     if (!known && may_stand_in_a_certificate(name)) out.push_back(name);
   }
   return out;
+}
+
+MachineLinks machine_links(const Config& config, const model::Cluster& cluster) {
+  const auto tcp = config.http_endpoint();
+  if (tcp && !config.is_alone()) {
+    const bool any = tcp->host == "0.0.0.0" || tcp->host == "::";
+    return {fmt::format("https://{}:{}", any ? hostname() : tcp->host, tcp->port), std::nullopt};
+  }
+  for (const auto& network : host::cluster_spec(cluster).networks) {
+    if (!network.nat) continue;
+    http::Endpoint link;
+    link.host = net::to_string(network.gateway.value_or(network.cidr.host(1)));
+    link.port = static_cast<std::uint16_t>(config.ports.http);
+    return {fmt::format("https://{}", http::to_string(link)), link};
+  }
+  throw Error(Code::invalid, fmt::format("the machines of cluster '{}' cannot reach this server", cluster.name))
+      .because("it listens on this machine alone, and has no address on a network of the cluster")
+      .advise("set bind_addr in the agent's configuration, or nat = true in a network");
 }
 
 }  // namespace underway::agent

@@ -91,4 +91,16 @@ void refuse_by_namespace(const Tables& tables, const model::Job& job, const std:
   throw Error(Code::denied, fmt::format("namespace '{}' does not allow job '{}'", ns->name, job.id)).because(refusals);
 }
 
+void refuse_machines_by_namespace(const Tables& tables, const model::Cluster& cluster,
+                                  const std::vector<Namespace>& coming, const Context& context) {
+  for (const auto& pool : cluster.pools) {
+    if (!pool.machine) continue;
+    model::Job job;
+    job.id = model::pool_job_id(cluster.name, pool.name);
+    job.groups.push_back({.name = pool.name});
+    job.groups[0].tasks.push_back({.name = "machine", .driver = "qemu"});
+    refuse_by_namespace(tables, job, coming, context);
+  }
+}
+
 }  // namespace underway::server

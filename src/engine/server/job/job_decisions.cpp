@@ -343,6 +343,7 @@ Decision<AppliedCluster> decide(const Tables& tables, const ApplyCluster& reques
   for (const auto& ns : request.namespaces) error.because(model::problems(ns));
   if (!error.reasons().empty()) throw error;
   for (const Job* job : coming) refuse_by_namespace(tables, *job, request.namespaces, context);
+  refuse_machines_by_namespace(tables, request.cluster, request.namespaces, context);
   refuse_cycle(tables, coming);
 
   Decision<AppliedCluster> decision;

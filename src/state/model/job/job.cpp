@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace underway::model {
 
 RestartPolicy RestartPolicy::for_type(JobType type) {
@@ -63,7 +65,25 @@ Resources TaskGroup::total_resources() const {
   return most;
 }
 
+void Job::index_groups() {
+  constexpr std::size_t kWorthIt = 16;
+  const auto in_place = [this](const auto& entry) { return groups[entry.second].name == entry.first; };
+  // With a job's status, say, no group changes.
+  if (positions && positions->size() == groups.size() && std::all_of(positions->begin(), positions->end(), in_place))
+    return;
+  positions.reset();
+  if (groups.size() < kWorthIt) return;
+  auto now = std::make_shared<GroupPositions>();
+  for (std::size_t i = 0; i < groups.size(); ++i) now->emplace(groups[i].name, i);
+  positions = std::move(now);
+}
+
 const TaskGroup* Job::find_group(std::string_view group_name) const {
+  if (positions) {
+    const auto at = positions->find(group_name);
+    const auto* there = at != positions->end() && at->second < groups.size() ? &groups[at->second] : nullptr;
+    if (there != nullptr && there->name == group_name) return there;  // or else groups were changed since
+  }
   for (const auto& group : groups) {
     if (group.name == group_name) return &group;
   }

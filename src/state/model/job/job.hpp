@@ -228,6 +228,9 @@ struct TaskGroup {
   Resources total_resources() const;
 };
 
+/// Position of a group in its job, by its name.
+using GroupPositions = std::map<std::string, std::size_t, std::less<>>;
+
 struct Job {
   std::string id;
   std::string name;
@@ -268,7 +271,13 @@ struct Job {
   Revision modify_index = 0;
   Revision job_modify_index = 0;  ///< last change of the specification, not of the status
 
+  /// Where groups were when index_groups() was called. A pool of ten thousand virtual machines is a job of as many
+  /// groups, in which each allocation looks for its own again and again.
+  std::shared_ptr<const GroupPositions> positions;
+
   const TaskGroup* find_group(std::string_view group_name) const;
+  /// Has find_group() be quick on copies of this job, also on those that are changed then.
+  void index_groups();
   /// Fills what depends on other fields: name from id, restart policies by type, dependencies of the job into no group.
   void canonicalize();
   /// Starts others by the clock, or by dispatch, and never runs itself.

@@ -26,6 +26,33 @@ TEST(TaskGroup, CountsOnlyTheLargestPhaseAndEverySidecar) {
   EXPECT_EQ(group.total_resources().memory_mb, 550);
 }
 
+TEST(Job, FindsItsGroupsAlsoWhenTheyWereChangedSinceTheyWereIndexed) {
+  Job job;
+  for (int i = 0; i < 100; ++i) job.groups.emplace_back().name = "g" + std::to_string(i);
+  job.index_groups();
+  auto changed = job;
+  changed.groups.erase(changed.groups.begin() + 10);
+  changed.groups.emplace_back().name = "new";
+  changed.groups[3].name = "renamed";
+  for (int i = 0; i < 100; ++i) {
+    const auto name = "g" + std::to_string(i);
+    EXPECT_EQ(job.find_group(name), &job.groups[static_cast<std::size_t>(i)]);
+    const auto* found = changed.find_group(name);
+    EXPECT_EQ(found != nullptr, i != 10 && i != 3) << name;
+    EXPECT_TRUE(found == nullptr || found->name == name);
+  }
+  EXPECT_EQ(changed.find_group("new"), &changed.groups.back());
+  EXPECT_EQ(changed.find_group("renamed"), &changed.groups[3]);
+  EXPECT_EQ(job.find_group("new"), nullptr);
+  const auto before = job.positions;
+  job.status = JobStatus::running;
+  job.index_groups();
+  EXPECT_EQ(job.positions, before) << "what has not changed is not indexed anew";
+  changed.index_groups();
+  EXPECT_NE(changed.positions, before);
+  EXPECT_EQ(changed.positions->at("renamed"), 3U);
+}
+
 TEST(Job, FillsRestartPoliciesByType) {
   Job job;
   job.id = "j";

@@ -40,6 +40,9 @@ class Reading {
       charliecloud();
     else if (task_.driver == "capsule")  // it may show itself any directory of its host, and names its capabilities
       need(HostRight::node, "is a capsule, which may do as root on its host");
+    else if (task_.driver ==
+             "qemu")  // its QEMU is root's, its arguments are the job's, and any file of the host a disk
+      need(HostRight::node, "is a virtual machine, whose disks may be any file of its host");
     else
       need(HostRight::node, fmt::format("uses driver '{}', of which nobody knows what it may do", task_.driver));
     spares_itself();

@@ -45,6 +45,7 @@ JobVersion decode_version(const store::KeyValue& kv) {
     JobVersion version;
     version.job = json::decode<model::Job>(*job, "Job");
     version.job.modify_index = kv.mod_revision;
+    version.job.index_groups();
     if (const auto* submission = object->if_contains("Submission"))
       version.submission = json::decode<model::JobSubmission>(*submission, "Submission");
     return version;

@@ -12,6 +12,7 @@
 #include "scheduler/schedule.hpp"
 #include "server/gate_cache.hpp"
 #include "tables/orphans.hpp"
+#include "tables/slurm_members.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::api {
@@ -125,11 +126,29 @@ void look_at_shortfall(const tables::Tables& tables, const model::Job& job, Time
   attention.push_back({fmt::format("'{}': {}", job.id, shortfall->what), shortfall->why, shortfall->advice});
 }
 
+/// How far Slurm is with a host that joins it. One that comes is told of when something keeps it; one that goes has its
+/// reason in its own line.
+void look_at_member(const model::SlurmMember& member, const model::Host& host, wire::HostState& state,
+                    std::vector<wire::Attention>& attention) {
+  if (state.status_description.empty()) state.status_description = member.description;
+  const bool kept_off = member.description.starts_with("it ") && host.status == model::HostStatus::running &&
+                        state.node_status == model::NodeStatus::ready;
+  if (kept_off)
+    attention.push_back({fmt::format("host '{}' may have no Slurm jobs", host.name), member.description,
+                         "mend it, and it is let in; or change the `slurm` of its pool"});
+  for (const auto& difference : member.differences)
+    attention.push_back(
+        {fmt::format("somebody changed the node '{}' of Slurm", host.name), difference,
+         fmt::format("scontrol show node {}; what is to be put back is `revert` of the pool's `slurm`", host.name)});
+}
+
 wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
                          std::vector<wire::Attention>& attention) {
   auto state = describe::project<wire::HostState>(host);
   if (const auto node = host.node_id.empty() ? nullptr : tables.find_node(host.node_id))
     state.node_status = node->status;
+  if (const auto member = tables::find_record<model::SlurmMember>(tables, host.cluster + "/" + host.name))
+    look_at_member(*member, host, state, attention);
   if (host.status == model::HostStatus::failed) {
     attention.push_back(
         {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});

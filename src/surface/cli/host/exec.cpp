@@ -1,4 +1,5 @@
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/alloc/exec_terminal.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -23,8 +24,8 @@ model::Host find_host(sdk::Client& client, const std::string& name) {
     throw Error(Code::conflict, fmt::format("there is a host '{}' in {} clusters", host_name, found.size()))
         .advise("name it as CLUSTER/HOST");
   Error error(Code::not_found, fmt::format("there is no host '{}'", host_name));
-  for (const auto& known : names) error.because("there is " + known);
-  throw error;
+  if (!names.empty()) error.because("there are " + join_some(names, 10));
+  throw error.advise("name one of `underway host list`");
 }
 
 int run_host_exec(const Arguments& arguments) {

@@ -5,6 +5,7 @@
 #include "api/nomad/stubs.hpp"
 #include "api/testing/world.hpp"
 #include "server/storage/collect_decisions.hpp"
+#include "tables/slurm_members.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -263,6 +264,43 @@ TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
   EXPECT_EQ(now.attention[0].what, "host 'c1' has not joined");
   EXPECT_EQ(now.attention[0].why, host.status_description);
   EXPECT_NE(now.attention[0].advice.find("clusters/hpc/consoles/c1.log"), std::string::npos);
+}
+
+TEST_F(StatusTest, TellsWhatKeepsAHostOffSlurmAndWhatSomebodyChangedThere) {
+  world.join(make_node(1));
+  model::Host host;
+  host.name = "c1";
+  host.cluster = "hpc";
+  host.status = model::HostStatus::running;
+  host.node_id = uuid(1);
+  model::SlurmMember member{.cluster = "hpc",
+                            .host = "c1",
+                            .description = "it is not ready: nothing is mounted at /home",
+                            .differences = {"the weight of c1 is declared as 1, and Slurm has 7"}};
+  const auto put = [&] {
+    world.apply([&](const tables::Tables&, const server::Context&) {
+      server::Decision<server::Nothing> decision;
+      decision.changes.push_back(tables::PutHost{host});
+      decision.changes.push_back(tables::put_record(member));
+      return decision;
+    });
+  };
+  put();
+  auto now = status();
+  ASSERT_EQ(now.attention.size(), 2u);
+  EXPECT_EQ(now.attention[0].what, "host 'c1' may have no Slurm jobs");
+  EXPECT_EQ(now.attention[0].why, member.description);
+  EXPECT_EQ(now.attention[1].why, member.differences[0]);
+  EXPECT_EQ(now.hosts[0].status_description, member.description);
+  // One that goes says what it waits for where it stands.
+  host.status = model::HostStatus::stopping;
+  member.status = model::SlurmMembership::leaving;
+  member.description = "c1 has 1 Slurm job: 17";
+  member.differences.clear();
+  put();
+  now = status();
+  EXPECT_TRUE(now.attention.empty());
+  EXPECT_EQ(now.hosts[0].status_description, "c1 has 1 Slurm job: 17");
 }
 
 TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {

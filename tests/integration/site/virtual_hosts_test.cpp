@@ -1,0 +1,126 @@
+// Hosts of a pool are virtual machines on the nodes of another: real QEMU, the agent in it, jobs on both.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "harness/cluster.hpp"
+#include "harness/places.hpp"
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+class VirtualHosts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!exists(images() + "/root.erofs")) GTEST_SKIP() << "there is no root for virtual machines, see " << images();
+    cluster_.emplace();
+    shell("mkdir -p " + directory());
+    declare(1);
+    write_text(directory() + "/hello.hcl",
+               "job \"hello\" {\n  type = \"system\"\n  node_pool = \"burst\"\n  group \"g\" {\n    task \"t\" {\n"
+               "      driver = \"raw_exec\"\n      config {\n        command = \"/bin/sh\"\n"
+               "        args = [\"-c\", \"hostname > /var/lib/greeting; exec sleep 100000\"]\n      }\n"
+               "      resources {\n        cpu = 10\n        memory = 10\n      }\n    }\n  }\n}\n");
+  }
+  static std::string images() { return binary_dir() + "/node-image"; }
+  static bool exists(const std::string& path) { return shell("test -e " + path).exit_code == 0; }
+  std::string directory() const { return cluster_->examples() + "/virtual"; }
+  void declare(int size) const {
+    write_text(directory() + "/cluster.hcl",
+               "namespace \"default\" {\n  raw_exec_as_root = true\n}\ncluster \"virtual\" {\n  network \"lan\" {\n"
+               "    cidr = \"10.91.0.0/24\"\n    nat = true\n  }\n  pool \"metal\" {\n    size = " +
+                   std::to_string(metal_) +
+                   "\n    hostname = \"m%d\"\n    bridges = true\n  }\n  pool \"burst\" {\n    provider = \"qemu\"\n"
+                   "    size = " +
+                   std::to_string(size) +
+                   "\n    hostname = \"v%d\"\n    cpus = 1\n    memory = 384\n    machine {\n      on = \"metal\"\n"
+                   "      image = \"" +
+                   images() + "/root.erofs\"\n      kernel = \"" + images() + "/vmlinuz\"\n      initrd = \"" +
+                   images() +
+                   "/initrd\"\n      append = \"console=ttyS0 panic=-1 quiet\"\n      disk = \"1G\"\n    }\n  }\n}\n");
+  }
+  void up() const {
+    const auto done = cluster_->underway({"up", directory()}, seconds(240));
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+  }
+  std::string hosts() const { return cluster_->underway({"host", "list"}).out; }
+  /// What the job has written on each node of the pool, by `alloc exec`.
+  std::string greeting(const std::string& host) const {
+    const auto list = cluster_->underway({"operator", "api", "/v1/job/hello/allocations"}).out;
+    for (std::size_t at = list.find("\"ID\":\""); at != std::string::npos; at = list.find("\"ID\":\"", at + 1)) {
+      const auto said =
+          cluster_->underway({"alloc", "exec", list.substr(at + 6, 36), "/bin/cat", "/var/lib/greeting"}).out;
+      if (said == host + "\n") return said;
+    }
+    return {};
+  }
+  /// Pid of QEMU, a line each; of one host's machine, or of all.
+  static std::string machines(const std::string& host = "v[0-9]") {
+    return shell("pgrep -f 'guest=virtual[.]" + host + "[ ,]'").out;
+  }
+
+  int metal_ = 1;
+  std::optional<Cluster> cluster_;
+};
+
+TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
+  up();
+  EXPECT_THAT(hosts(), HasSubstr("v1"));
+  EXPECT_EQ(greeting("v1"), "v1\n");
+  const auto first = machines("v1");
+  ASSERT_NE(first, "");
+
+  // The agent that started it dies, and the server: nothing of the machine is touched.
+  ::kill(cluster_->agent_of("m1"), SIGKILL);
+  for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
+  up();
+  EXPECT_TRUE(eventually(seconds(60), [&] { return greeting("v1") == "v1\n"; }))
+      << "the server listens for machines again, though none is new" << hosts();
+  declare(2);
+  up();
+  EXPECT_TRUE(eventually(seconds(90), [&] { return greeting("v2") == "v2\n"; })) << hosts();
+  EXPECT_EQ(machines("v1"), first);
+
+  // Its QEMU dies: it is booted again on its disk, and is the node that it was.
+  const auto before = cluster_->underway({"node", "status"}).out;
+  ::kill(std::stoi(first), SIGKILL);
+  EXPECT_TRUE(eventually(seconds(90),
+                         [&] {
+                           return machines("v1") != "" && machines("v1") != first && greeting("v1") == "v1\n" &&
+                                  cluster_->underway({"node", "status"}).out == before;
+                         }))
+      << before << cluster_->underway({"node", "status"}).out;
+
+  declare(1);
+  up();
+  EXPECT_TRUE(eventually(seconds(90), [&] { return hosts().find("v2") == std::string::npos; })) << hosts();
+  EXPECT_EQ(greeting("v1"), "v1\n");
+  EXPECT_EQ(cluster_->underway({"var", "get", "nomad/jobs/virtual-burst-hosts/v2"}).exit_code, 1)
+      << "nor what it was told";
+}
+
+/// Its machine is made anew where there is room: the disk that it had is gone with the host.
+TEST_F(VirtualHosts, JoinAnewWhenTheHostThatHeldThemIsLost) {
+  metal_ = 2;
+  declare(1);
+  up();
+  ASSERT_EQ(greeting("v1"), "v1\n");
+  const auto held_by = [&](const std::string& host) {
+    return cluster_->underway({"node", "status", "-verbose"}).out.find(host) != std::string::npos &&
+           cluster_->on(host, "ls /var/lib/underway-node/machines 2>/dev/null").out.find("virtual.v1") !=
+               std::string::npos;
+  };
+  const std::string holder = held_by("m1") ? "m1" : "m2";
+  ASSERT_TRUE(held_by(holder));
+  cluster_->pull_the_plug(holder);
+  EXPECT_TRUE(eventually(seconds(120), [&] { return machines() != "" && greeting("v1") == "v1\n"; }))
+      << hosts() << cluster_->underway({"job", "status", "virtual-burst-hosts"}).out;
+  EXPECT_EQ(std::ranges::count(machines(), '\n'), 1) << "one, and not two: " << machines();
+}
+
+}  // namespace
+}  // namespace underway::harness

@@ -219,7 +219,8 @@ void answer_agent(int fd, const char* line) {
   } else if (line[0] == '\0') {
     return;
   }
-  if (write(fd, answer, strlen(answer)) < 0) return;
+  // A question may be here before the kernel has heard that somebody is at the port's other end.
+  for (int left = 1000; left > 0 && write(fd, answer, strlen(answer)) < 0 && errno == EAGAIN; --left) usleep(10000);
 }
 
 struct Source {

@@ -49,20 +49,33 @@ class VirtualHosts : public testing::Test {
   }
   std::string hosts() const { return cluster_->underway({"host", "list"}).out; }
   /// What the job has written on each node of the pool, by `alloc exec`.
-  std::string greeting(const std::string& host) const {
-    const auto list = cluster_->underway({"operator", "api", "/v1/job/hello/allocations"}).out;
+  std::string greeting(const std::string& host) {
+    const auto list = cluster_->underway({"operator", "api", "/v1/job/hello/allocations"}, seconds(30)).out;
+    asked_.clear();
     for (std::size_t at = list.find("\"ID\":\""); at != std::string::npos; at = list.find("\"ID\":\"", at + 1)) {
-      const auto said =
-          cluster_->underway({"alloc", "exec", list.substr(at + 6, 36), "/bin/cat", "/var/lib/greeting"}).out;
-      if (said == host + "\n") return said;
+      const auto id = list.substr(at + 6, 36);
+      const auto said = cluster_->underway({"alloc", "exec", id, "/bin/cat", "/var/lib/greeting"}, seconds(30));
+      if (said.out == host + "\n") return said.out;
+      asked_ += id + ": " + said.out + said.err + "\n";
     }
     return {};
+  }
+  /// How it stands, and what was answered last.
+  std::string told() const {
+    std::string out = hosts() + asked_;
+    for (const auto& words : std::vector<std::vector<std::string>>{{"node", "status", "-verbose"},
+                                                                   {"job", "status", "virtual-burst-hosts"},
+                                                                   {"job", "status", "hello"},
+                                                                   {"status"}})
+      out += cluster_->underway(words, seconds(30)).out;
+    return out + shell("tail -n 40 " + cluster_->state() + "/agent.log").out;
   }
   /// Pid of QEMU, a line each; of one host's machine, or of all.
   static std::string machines(const std::string& host = "v[0-9]") {
     return shell("pgrep -f 'guest=virtual[.]" + host + "[ ,]'").out;
   }
 
+  std::string asked_;
   int metal_ = 1;
   std::optional<Cluster> cluster_;
 };
@@ -79,10 +92,10 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
   for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
   up();
   EXPECT_TRUE(eventually(seconds(60), [&] { return greeting("v1") == "v1\n"; }))
-      << "the server listens for machines again, though none is new" << hosts();
+      << "the server listens for machines again, though none is new" << told();
   declare(2);
   up();
-  EXPECT_TRUE(eventually(seconds(90), [&] { return greeting("v2") == "v2\n"; })) << hosts();
+  EXPECT_TRUE(eventually(seconds(90), [&] { return greeting("v2") == "v2\n"; })) << told();
   EXPECT_EQ(machines("v1"), first);
 
   // Its QEMU dies: it is booted again on its disk, and is the node that it was.
@@ -93,7 +106,7 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
                            return machines("v1") != "" && machines("v1") != first && greeting("v1") == "v1\n" &&
                                   cluster_->underway({"node", "status"}).out == before;
                          }))
-      << before << cluster_->underway({"node", "status"}).out;
+      << before << told();
 
   declare(1);
   up();
@@ -117,8 +130,7 @@ TEST_F(VirtualHosts, JoinAnewWhenTheHostThatHeldThemIsLost) {
   const std::string holder = held_by("m1") ? "m1" : "m2";
   ASSERT_TRUE(held_by(holder));
   cluster_->pull_the_plug(holder);
-  EXPECT_TRUE(eventually(seconds(120), [&] { return machines() != "" && greeting("v1") == "v1\n"; }))
-      << hosts() << cluster_->underway({"job", "status", "virtual-burst-hosts"}).out;
+  EXPECT_TRUE(eventually(seconds(120), [&] { return machines() != "" && greeting("v1") == "v1\n"; })) << told();
   EXPECT_EQ(std::ranges::count(machines(), '\n'), 1) << "one, and not two: " << machines();
 }
 

@@ -11,6 +11,8 @@ struct TaskGroup::State {
   struct Task {
     std::string what;
     asio::cancellation_signal signal;
+    bool begun = false;
+    bool cancelled = false;  ///< before it has begun
   };
 
   std::string name;
@@ -29,10 +31,31 @@ struct TaskGroup::State {
     }
   }
 
+  /// `task`, as Asio gets it. Asio asks whether a task is cancelled in frames of its own as well, before the first step
+  /// and, if the task never waited, after the last. What it throws there leaves the loop, and the task is never off the
+  /// list. So a task gets no signal before it has begun, and at its end is no more thrown at. `own` is in the list
+  /// until this has returned.
+  static awaitable<void> run(Task& own, awaitable<void> task) {
+    own.begun = true;
+    std::exception_ptr failure;
+    try {
+      if (!own.cancelled) co_await std::move(task);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await asio::this_coro::throw_if_cancelled(false);
+    if (failure) std::rethrow_exception(failure);
+  }
+
   void cancel() {
     // Emitting may end tasks at once, so the list is walked over a copy of its positions.
     std::vector<asio::cancellation_signal*> signals;
-    for (auto& task : tasks) signals.push_back(&task.signal);
+    for (auto& task : tasks) {
+      if (task.begun)
+        signals.push_back(&task.signal);
+      else
+        task.cancelled = true;
+    }
     for (auto* signal : signals) signal->emit(asio::cancellation_type::terminal);
   }
 };
@@ -57,7 +80,8 @@ void TaskGroup::spawn(std::string what, awaitable<void> task) {
     state->tasks.erase(place);
     state->ended.notify_all();
   };
-  asio::co_spawn(executor_, std::move(task), asio::bind_cancellation_slot(place->signal.slot(), std::move(done)));
+  asio::co_spawn(executor_, State::run(*place, std::move(task)),
+                 asio::bind_cancellation_slot(place->signal.slot(), std::move(done)));
 }
 
 void TaskGroup::cancel() { state_->cancel(); }

@@ -21,7 +21,7 @@ class TaskGroup {
   /// Starts `task`. A failure that escapes it is logged once ("<name>: <what>: <failure>"); cancellation is no failure.
   /// After `stop` nothing is started any more.
   void spawn(std::string what, awaitable<void> task);
-  /// Cancels every task without waiting. The group stays usable.
+  /// Cancels every task without waiting; one that has not begun never does. The group stays usable.
   void cancel();
   /// Cancels every task and waits until all have ended. Not to be called by a task of the group. A coroutine that was
   /// cancelled itself first says `co_await asio::this_coro::throw_if_cancelled(false)`; otherwise nothing is awaited.

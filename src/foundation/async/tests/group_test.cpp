@@ -64,6 +64,60 @@ TEST(TaskGroup, CanBeStoppedByACoroutineThatIsCancelledItself) {
   EXPECT_EQ(inner.size(), 0u);
 }
 
+/// Counts its begin, and holds on to where it does for as long as its frame is there.
+awaitable<void> count_begin(std::shared_ptr<int> begun) {
+  ++*begun;
+  co_await sleep_for(1h);
+}
+awaitable<void> cancel(TaskGroup& group) {
+  group.cancel();
+  co_return;
+}
+
+TEST(TaskGroup, NeverBeginsATaskThatIsCancelledBeforeTheLoopRuns) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "test");
+  const auto begun = std::make_shared<int>(0);
+  group.spawn("sleeper", count_begin(begun));
+  group.cancel();
+  EXPECT_NO_THROW(loop.context().run());
+  EXPECT_EQ(*begun, 0);
+  EXPECT_EQ(begun.use_count(), 1);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, NeverBeginsATaskThatIsCancelledByOneAheadOfIt) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "test");
+  const auto begun = std::make_shared<int>(0);
+  group.spawn("canceller", cancel(group));
+  group.spawn("sleeper", count_begin(begun));
+  EXPECT_NO_THROW(loop.context().run());
+  EXPECT_EQ(*begun, 0);
+  EXPECT_EQ(begun.use_count(), 1);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, StopWaitsForWhatHasNotBegun) {
+  Loop loop;
+  TaskGroup outer(loop.executor(), "outer");
+  TaskGroup group(loop.executor(), "test");
+  const auto begun = std::make_shared<int>(0);
+  outer.spawn("stopper", group.stop());
+  group.spawn("sleeper", count_begin(begun));
+  EXPECT_NO_THROW(loop.run_until_done(outer.wait()));
+  EXPECT_EQ(*begun, 0);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, EndsATaskThatCancelsItselfAndNeverWaits) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "test");
+  loop.post([&] { EXPECT_NO_THROW(group.spawn("canceller", cancel(group))); });
+  EXPECT_NO_THROW(loop.context().run());
+  EXPECT_EQ(group.size(), 0u);
+}
+
 TEST(TaskGroup, StartsNothingAfterStop) {
   Loop loop;
   TaskGroup group(loop.executor(), "test");

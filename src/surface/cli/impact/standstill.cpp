@@ -13,7 +13,50 @@ constexpr Duration kPassing = std::chrono::seconds(3);
 /// Tasks are started again after 15 s unless their job says otherwise, and may take as long to fail anew.
 constexpr Duration kStill = std::chrono::seconds(40);
 
-std::string in_words(const wire::Attention& attention) { return attention.what + "\n" + attention.why; }
+using Words = std::vector<std::string>;
+
+/// Without what punctuates it. Quotes stay: what stands between them is a name.
+std::string_view unpunctuated(std::string_view word) {
+  while (word.starts_with('(')) word.remove_prefix(1);
+  while (!word.empty() && std::string_view("),;:.").find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  return word;
+}
+
+bool is_number(std::string_view word) { return !word.empty() && std::ranges::all_of(word, is_digit); }
+
+/// "6m", "1.5s", and "2d3h", as human_duration writes it.
+bool is_span(std::string_view word) {
+  if (is_number(word)) return false;
+  const auto days = word.find('d');
+  if (days != std::string_view::npos && is_number(word.substr(0, days))) word.remove_prefix(days + 1);
+  return parse_duration(word).has_value();
+}
+
+/// For how long, since when, or how often in a row the same is in vain: it changes though nothing happens.
+bool goes_on_by_itself(const Words& words, std::size_t at) {
+  const auto word = unpunctuated(words[at]);
+  if (is_number(word))  // "7 times in a row"
+    return at + 4 < words.size() && words[at + 1].starts_with("time") && unpunctuated(words[at + 4]) == "row";
+  return is_span(word) || parse_time(word).has_value();
+}
+
+/// What may change though the cause stays: besides that, how often or how many. Other numbers tell causes apart, as
+/// those of ports and exit codes do.
+bool says_nothing_of_the_cause(const Words& words, std::size_t at) {
+  static const std::set<std::string_view> counted = {"time", "times", "more", "allocation", "allocations"};
+  const bool count =
+      is_number(unpunctuated(words[at])) && at + 1 < words.size() && counted.contains(unpunctuated(words[at + 1]));
+  return count || goes_on_by_itself(words, at);
+}
+
+std::string words_without(bool (*left_out)(const Words&, std::size_t), const wire::Attention& attention) {
+  const Words words = split(attention.what + " \n " + attention.why, ' ');
+  std::string text;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (!left_out(words, at)) text += words[at] + " ";
+  }
+  return text;
+}
 
 std::string all_that_moves(const wire::Status& status) {
   std::string text;
@@ -23,7 +66,8 @@ std::string all_that_moves(const wire::Status& status) {
     text += fmt::format("{} {} {} {} {} {}\n", service.id, service.version, service.wanted, service.running,
                         service.healthy, join(service.waits, ";"));
   }
-  for (const auto& attention : status.attention) text += in_words(attention) + "\n";
+  // How often a task was restarted is in them, and may be all that tells of one that ends at once.
+  for (const auto& attention : status.attention) text += words_without(goes_on_by_itself, attention) + "\n";
   return text;
 }
 
@@ -50,11 +94,11 @@ std::vector<wire::Attention> Standstill::untold(const wire::Status& status, asyn
   std::vector<wire::Attention> out;
   std::map<std::string, async::SteadyTime> seen;
   for (const auto& attention : status.attention) {
-    const std::string words = in_words(attention);
-    const auto before = seen_.find(words);
+    const std::string cause = words_without(says_nothing_of_the_cause, attention);
+    const auto before = seen_.find(cause);
     const auto since = before == seen_.end() ? now : before->second;
-    seen.emplace(words, since);
-    if (now - since >= kPassing && told_.insert(words).second) out.push_back(attention);
+    seen.emplace(cause, since);
+    if (now - since >= kPassing && told_.insert(cause).second) out.push_back(attention);
   }
   seen_ = std::move(seen);
   return out;

@@ -14,6 +14,7 @@ namespace underway::cli {
 class Standstill {
  public:
   /// What needs somebody and has not been told: once it has stood for some seconds, as much passes while things start.
+  /// It is told again when its cause is another, not for how often or for how long it has been so.
   std::vector<wire::Attention> untold(const wire::Status& status, async::SteadyTime now);
 
   /// The services that are missing, once all that can be up is up: hosts are there, nothing has moved for longer than
@@ -22,9 +23,9 @@ class Standstill {
   std::vector<std::string> find_missing_for_good(const wire::Status& status, async::SteadyTime now);
 
  private:
-  std::map<std::string, async::SteadyTime> seen_;  ///< attention, since when
-  std::set<std::string> told_;
-  std::string last_;  ///< all that moves, in words
+  std::map<std::string, async::SteadyTime> seen_;  ///< causes of attention, since when
+  std::set<std::string> told_;                     ///< causes
+  std::string last_;                               ///< all that moves, in words
   async::SteadyTime moved_{};
 };
 

@@ -25,7 +25,7 @@ const Structure& description(Tag<Refusal>) {
 }
 
 const Structure& description(Tag<ShapeExplanation>) {
-  static const Structure s = Builder<ShapeExplanation>("shape", "Slurm jobs that ask for the same.")
+  static const Structure s = Builder<ShapeExplanation>("explained jobs", "Slurm jobs that ask for the same.")
                                  .wire<&ShapeExplanation::partition>("Partition", "Their partition.")
                                  .wire<&ShapeExplanation::nodes>("Nodes", "Nodes of each.")
                                  .wire<&ShapeExplanation::cpus>("CPUs", "Processors per node.")
@@ -42,7 +42,7 @@ const Structure& description(Tag<ShapeExplanation>) {
 }
 
 const Structure& description(Tag<ClassExplanation>) {
-  static const Structure s = Builder<ClassExplanation>("class", "What a class has, and what is done with it.")
+  static const Structure s = Builder<ClassExplanation>("explained class", "What a class has, and what is done with it.")
                                  .wire<&ClassExplanation::name>("Name", "Its name.")
                                  .wire<&ClassExplanation::running>("Running", "Nodes that are up.")
                                  .wire<&ClassExplanation::idle>("Idle", "Nodes without a job.")
@@ -58,7 +58,7 @@ const Structure& description(Tag<ClassExplanation>) {
 }
 
 const Structure& description(Tag<ThresholdExplanation>) {
-  static const Structure s = Builder<ThresholdExplanation>("threshold", "A threshold that is not reached.")
+  static const Structure s = Builder<ThresholdExplanation>("threshold not reached", "A threshold that is not reached.")
                                  .wire<&ThresholdExplanation::partition>("Partition", "The partition.")
                                  .wire<&ThresholdExplanation::jobs>("Jobs", "Slurm jobs that have waited for as long.")
                                  .wire<&ThresholdExplanation::of>("Of", "As many as are needed.")
@@ -69,7 +69,7 @@ const Structure& description(Tag<ThresholdExplanation>) {
 
 const Structure& description(Tag<Explanation>) {
   static const Structure s =
-      Builder<Explanation>("explanation", "Why the policy did what it did.")
+      Builder<Explanation>("growth explanation", "Why the policy did what it did.")
           .wire<&Explanation::at>("At", "When.")
           .time()
           .wire<&Explanation::classes>("Classes", "Classes of nodes.")

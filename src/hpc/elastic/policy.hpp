@@ -1,77 +1,23 @@
 #pragma once
 /// @file
-/// What an administrator writes of growing and shrinking: the `elastic` block. Its defaults are safe to switch on: a
-/// budget has to be given to be enforced, nothing is forecast, nothing sleeps longer than it was told.
+/// A policy as it is decided by: what an administrator writes (model/elastic/policy.hpp), with the classes that it is
+/// about.
 
 #include "elastic/pool_class.hpp"
-
-#include <map>
-#include <string>
-#include <vector>
+#include "model/elastic/policy.hpp"
 
 namespace underway::elastic {
 
-/// So many Slurm jobs have waited for so long. As the demand thresholds of LSF's resource connector.
-struct Threshold {
-  std::int64_t jobs = 1;
-  std::int64_t minutes = 0;
-};
+using model::BreakerPolicy;
+using model::Budget;
+using model::ForecastMode;
+using model::ForecastPolicy;
+using model::Promises;
+using model::ProviderQuota;
+using model::Threshold;
 
-/// When a class is not asked any more because its nodes do not come up.
-struct BreakerPolicy {
-  std::int64_t failures = 5;  ///< within `window`; AWS ParallelCluster's protected mode has 10
-  Duration window{1'800'000'000'000};
-  Duration cooldown{900'000'000'000};  ///< then one node is tried
-};
-
-enum class ForecastMode : std::uint8_t { off, shadow, act };
-
-/// Nodes before anybody asks for them. In shadow the forecast is compared with what came and does nothing; `act` acts
-/// only while the comparison on the site's own trace says that it helps.
-struct ForecastPolicy {
-  ForecastMode mode = ForecastMode::shadow;
-  Duration season{86'400'000'000'000};  ///< after that demand looks alike
-  Duration step{900'000'000'000};
-  double weight = 0.3;        ///< of the newest season against those before (EWMA)
-  double never_worse = 0.02;  ///< of the reactive policy's waits: a forecast that costs more waiting stays in shadow
-};
-
-/// What sleeping Slurm jobs are promised.
-struct Promises {
-  std::int64_t max_suspensions = 3;         ///< of one job
-  Duration max_asleep{14'400'000'000'000};  ///< of one job, in all
-  Duration notice{120'000'000'000};         ///< before an opportunistic node is taken back
-};
-
-/// Most money. Amounts as "120.50"; empty: no limit.
-struct Budget {
-  std::string day;
-  std::string month;
-};
-
-/// What a provider gives us at most; 0: no limit.
-struct Quota {
-  std::string provider;
-  std::int64_t nodes = 0, vcpus = 0, memory_mb = 0;
-};
-
-struct Policy {
+struct Policy : model::ElasticPolicy {
   std::vector<PoolClass> classes;
-  std::vector<Threshold> thresholds;        ///< one of them suffices; none: a single job does, at once
-  Duration gang_deadline{600'000'000'000};  ///< from the first boot of a gang until all of it must be up
-  double boot_rate = 1.5;                   ///< per second and class: as OpenStack bore in its own density tests
-  std::int64_t boot_burst = 10;
-  Duration backoff{30'000'000'000};  ///< after the first refusal of a class; doubles
-  Duration max_backoff{900'000'000'000};
-  Duration min_uptime{300'000'000'000};  ///< a node that is lost sooner counts as one that did not boot
-  BreakerPolicy breaker;
-  std::string keep_alive = "ski_rental";
-  bool pack = true;
-  std::int64_t max_nodes = 0;  ///< in all; 0: the classes' limits are enough
-  Budget budget;
-  std::vector<Quota> quotas;
-  ForecastPolicy forecast;
-  Promises promises;
 
   const PoolClass* find_class(std::string_view name) const;
 };
@@ -86,13 +32,6 @@ std::vector<std::string> problems(const Policy& policy);
 /// jobs only every 30 s.
 Duration keep_alive_of(const Policy& policy, const PoolClass& pool_class);
 
-const describe::Structure& description(describe::Tag<Threshold>);
-const describe::Structure& description(describe::Tag<BreakerPolicy>);
-const describe::Enumeration& description(describe::Tag<ForecastMode>);
-const describe::Structure& description(describe::Tag<ForecastPolicy>);
-const describe::Structure& description(describe::Tag<Promises>);
-const describe::Structure& description(describe::Tag<Budget>);
-const describe::Structure& description(describe::Tag<Quota>);
 const describe::Structure& description(describe::Tag<Policy>);
 
 }  // namespace underway::elastic

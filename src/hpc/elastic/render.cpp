@@ -1,7 +1,7 @@
 #include "elastic/explanation.hpp"
 
 #include "base/text.hpp"
-#include "elastic/money.hpp"
+#include "model/elastic/money.hpp"
 
 namespace underway::elastic {
 namespace {

@@ -101,6 +101,19 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
     out.insert(out.end(), wrong.begin(), wrong.end());
     if (pool.slurm->most > 10'000) return;
   }
+  if (pool.elastic) {
+    const auto where = fmt::format("pool '{}': elastic", pool.name);
+    if (pool.cpus <= 0 || pool.memory_mb <= 0)
+      out.push_back(
+          fmt::format("{}: the pool needs `cpus` and `memory`, to which what jobs ask for is compared", where));
+    const auto wrong = pool.elastic->problems(where);
+    out.insert(out.end(), wrong.begin(), wrong.end());
+    if (!pool.slurm || pool.slurm->most <= pool.size)
+      out.push_back(
+          fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
+                      "{} }}",
+                      where, pool.size, pool.size + 8));
+  }
   for (const auto& host : pool.all_host_names()) {
     if (!is_hostname(host))
       out.push_back(fmt::format("pool '{}': '{}' is no valid host name", pool.name, host));
@@ -150,6 +163,11 @@ std::vector<std::string> problems(const Cluster& cluster) {
   for (const auto& pool : cluster.pools) {
     if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
     check_pool(cluster, pool, hosts, out);
+  }
+  if (cluster.elastic) {
+    for (auto& wrong : cluster.elastic->problems()) out.push_back("elastic: " + std::move(wrong));
+    const bool any = std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const auto& p) { return p.elastic; });
+    if (!any) out.emplace_back("elastic: no pool has a block `elastic`, so none grows");
   }
   std::set<std::string> secrets;
   for (const auto& secret : cluster.secrets) {
@@ -242,7 +260,8 @@ const Structure& description(Tag<Pool>) {
               "provider", "Provider",
               "What makes the hosts: `local`, namespaces of this machine; `qemu`, virtual machines "
               "on nodes.")
-          .attribute<&Pool::size>("size", "Size", "How many hosts.")
+          .attribute<&Pool::size>("size", "Size",
+                                  "How many hosts; of a pool with `elastic`: how many are always there.")
           .attribute<&Pool::hostname>("hostname", "Hostname", "Pattern of their names; `%d` counts from 1.")
           .attribute<&Pool::networks>("networks", "Networks", "Networks they are on; all when not given.")
           .attribute<&Pool::bridges>("bridges", "Bridges",
@@ -256,6 +275,8 @@ const Structure& description(Tag<Pool>) {
           .block<&Pool::directories>("directory", "Directories", "Directories made at boot.")
           .block<&Pool::machine>("machine", "Machine", "What a host of provider `qemu` is made of.")
           .block<&Pool::slurm>("slurm", "Slurm", "Has its hosts join Slurm by themselves; absent: they do not.")
+          .block<&Pool::elastic>("elastic", "Elastic",
+                                 "Has the pool grow and shrink as Slurm's queue asks; absent: it has `size` hosts.")
           .done();
   return s;
 }
@@ -270,6 +291,7 @@ const Structure& description(Tag<Cluster>) {
           .block<&Cluster::directories>("directory", "Directories", "Directories made on every host at boot.")
           .block<&Cluster::secrets>("secret", "Secrets", "Variables that are made when they are missing.")
           .block<&Cluster::pools>("pool", "Pools", "Its pools.")
+          .block<&Cluster::elastic>("elastic", "Elastic", "When its pools with `elastic` grow and shrink.")
           .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
           .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")
           .wire<&Cluster::directory>("Directory", "Where it was declared.")

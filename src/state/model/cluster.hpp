@@ -3,6 +3,7 @@
 /// A cluster: networks + pools + jobs, in one directory of HCL files. A pool's hosts are made by a provider; a host
 /// becomes a node when its agent joins.
 
+#include "model/elastic/policy.hpp"
 #include "model/job/job.hpp"
 #include "model/slurm_member.hpp"
 
@@ -44,7 +45,7 @@ struct VirtualMachine {
 struct Pool {
   std::string name;
   std::string provider = "local";
-  std::int64_t size = 1;
+  std::int64_t size = 1;              ///< of one that grows: hosts that are always there
   std::string hostname;               ///< "c%d" numbers from 1; without %d only for size 1; empty: the pool's name
   std::vector<std::string> networks;  ///< empty: all of the cluster's
   bool bridges = false;               ///< each network is a bridge "br-<network>" on its hosts, for capsules to join
@@ -54,11 +55,12 @@ struct Pool {
   StringMap meta;
   std::vector<HostDirectory> directories;
   std::optional<VirtualMachine> machine;  ///< of provider "qemu"
-  std::optional<SlurmJoin> slurm;  ///< present: its hosts join Slurm by themselves
+  std::optional<SlurmJoin> slurm;         ///< present: its hosts join Slurm by themselves
+  std::optional<PoolElastic> elastic;     ///< present: it has as many hosts as Slurm's queue asks for
 
-  /// Host names of the pool in order: "c1", "c2", …
+  /// Names of the hosts that are always there, in order: "c1", "c2", …
   std::vector<std::string> host_names() const;
-  /// The same of all hosts that it will ever have: SlurmJoin::most.
+  /// The same of all hosts that it may ever have: SlurmJoin::most.
   std::vector<std::string> all_host_names() const;
 };
 
@@ -83,9 +85,10 @@ struct Cluster {
   std::vector<HostDirectory> directories;  ///< made on every host
   std::vector<SecretDeclaration> secrets;
   std::vector<Pool> pools;
-  std::vector<std::string> jobs;  ///< ids of the jobs that its directory declares
-  bool stop = false;              ///< being taken down
-  std::string directory;          ///< where it was declared, for people
+  std::optional<ElasticPolicy> elastic;  ///< of its pools that grow and shrink
+  std::vector<std::string> jobs;         ///< ids of the jobs that its directory declares
+  bool stop = false;                     ///< being taken down
+  std::string directory;                 ///< where it was declared, for people
   Revision create_index = 0;
   Revision modify_index = 0;
 

@@ -3,8 +3,8 @@
 /// The nodes of a simulated machine: which are idle, which run what until when, and what they cost. Time is
 /// milliseconds since the first job of the trace.
 
-#include "elastic/money.hpp"
 #include "elastic/simulate/simulation.hpp"
+#include "model/elastic/money.hpp"
 
 #include <map>
 #include <set>

@@ -100,7 +100,6 @@ class Replay {
   Reservation reserve(const SimJob& job, std::size_t index) const;
   void finish_report();
 
-  const Trace& trace_;
   const SimulationSettings& settings_;
   Machine machine_;
   Chance chance_;

@@ -38,9 +38,11 @@ class Shrinking {
     }
     auto order = book.idle;
     std::sort(order.begin(), order.end(), [&](const NodeView* a, const NodeView* b) {
-      const auto rank = [&](const NodeView* node) { return std::tie(node->since, node->name); };
       const bool first = round_.freed.contains(a->name), other = round_.freed.contains(b->name);
-      return first != other ? first : rank(a) < rank(b);
+      if (first != other) return first;
+      if (a->since != b->since) return a->since < b->since;
+      // The one that was made last: "c10" before "c9".
+      return std::pair(a->name.size(), a->name) > std::pair(b->name.size(), b->name);
     });
     for (const auto* node : order) {
       if (spare == 0 || !may_lose_one(book)) break;

@@ -20,7 +20,7 @@ double percentile(std::vector<double>& sorted, double part) {
 }  // namespace
 
 Replay::Replay(const Trace& trace, const SimulationSettings& settings, std::vector<SimType> types, std::string name)
-    : trace_(trace), settings_(settings), machine_(std::move(types)), chance_(settings.seed) {
+    : settings_(settings), machine_(std::move(types)), chance_(settings.seed) {
   report_.name = std::move(name);
   origin_ = trace.jobs.empty() ? 0 : trace.jobs.front().submit;
   for (const auto& job : trace.jobs) {

@@ -1,9 +1,9 @@
-#include "elastic/money.hpp"
+#include "model/elastic/money.hpp"
 
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 
-namespace underway::elastic {
+namespace underway::model {
 namespace {
 
 /// Nine digits before the point: 10^15 micro-units, a thousandth of what 64 bits hold, so that sums of many fit too.
@@ -45,4 +45,4 @@ Money cost_of(Money hourly, Duration span) {
   return static_cast<Money>(static_cast<__int128>(hourly) * span.count() / kHour);
 }
 
-}  // namespace underway::elastic
+}  // namespace underway::model

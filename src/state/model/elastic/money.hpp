@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace underway::elastic {
+namespace underway::model {
 
 /// Millionths of the site's currency.
 using Money = std::int64_t;
@@ -23,4 +23,4 @@ std::string format_money(Money amount);
 /// What something that costs `hourly` costs in so much time, rounded down. Negative spans cost nothing.
 Money cost_of(Money hourly, Duration span);
 
-}  // namespace underway::elastic
+}  // namespace underway::model

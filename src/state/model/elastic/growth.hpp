@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// The hosts that a pool with `elastic` has by the newest decision: the host controller makes and ends hosts so that it
+/// has these.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json/describe.hpp"
+
+namespace underway::model {
+
+struct PoolHosts {
+  std::string cluster, pool;
+  std::vector<std::string> hosts;  ///< names, of Pool::all_host_names()
+  /// By host: since when it is wanted, ns since the epoch.
+  std::map<std::string, std::int64_t> asked_at;
+  std::map<std::string, std::string> gangs;  ///< by host: the Slurm job of several nodes that it is made for
+};
+
+struct Pool;
+/// What such a pool is to have: of the newest decision the hosts that it may have, and never fewer than its size.
+std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<PoolHosts>& decided);
+
+const describe::Structure& description(describe::Tag<PoolHosts>);
+
+}  // namespace underway::model

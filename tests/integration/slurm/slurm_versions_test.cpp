@@ -1,129 +1,29 @@
 // Everything of ours that reads what Slurm prints, or tells Slurm something, against the real daemons of each release
-// that is supported: the same words go in, and our own readers take what comes out. The last test has the list of the
-// places that do so; one that is new belongs there, and here.
+// that is supported: the same words go in, and our own readers take what comes out. slurm_readers_test.cpp has the list
+// of the places that do so; one that is new belongs there, and here.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <ctime>
-#include <filesystem>
 #include <map>
 #include <regex>
 #include <utility>
 
-#include "harness/places.hpp"
-#include "harness/slurm/slurm_site.hpp"
+#include "integration/slurm/slurm_versions.hpp"
 #include "slurm/drain.hpp"
-#include "slurm/queue.hpp"
+#include "slurm/elastic/job_queue.hpp"
 #include "slurm/reconcile/ends.hpp"
-#include "slurm/reconcile/hold.hpp"
-#include "slurm/reconcile/reconcile.hpp"
 #include "slurm/version.hpp"
 
 namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
-using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
-using testing::Not;
 using testing::UnorderedElementsAre;
-
-using Names = std::set<std::string>;
-
-class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
- protected:
-  static void TearDownTestSuite() { sites().clear(); }
-
-  void SetUp() override {
-    if (!std::filesystem::exists(GetParam().root + "/usr/sbin/slurmctld"))
-      GTEST_SKIP() << "needs Slurm " << GetParam().version << " below " << GetParam().root
-                   << ": packaging/slurm-roots makes it";
-    auto& mine = sites()[GetParam().version];
-    if (!mine) mine = std::make_unique<SlurmSite>(GetParam());
-    site_ = mine.get();
-  }
-
-  std::string ask(const std::vector<std::string>& command) const {
-    const auto said = site_->run(command);
-    EXPECT_EQ(said.exit_code, 0) << command.back() << ": " << said.err;
-    return said.out;
-  }
-  std::string line(const std::string& text) const {
-    const auto said = site_->shell(text);
-    EXPECT_EQ(said.exit_code, 0) << text << ": " << said.err;
-    return said.out;
-  }
-  void order(const std::vector<std::vector<std::string>>& commands) const {
-    for (const auto& command : commands) ask(command);
-  }
-
-  std::vector<slurm::SlurmJob> slurm_jobs() const { return slurm::parse_slurm_jobs(ask(slurm::slurm_jobs_command())); }
-  std::string state_of(const std::string& job) const {
-    for (const auto& slurm_job : slurm_jobs()) {
-      if (slurm_job.name == job) return slurm_job.state;
-    }
-    return "";
-  }
-  std::map<std::string, slurm::NodeState> nodes() const {
-    std::map<std::string, slurm::NodeState> out;
-    for (auto& node : slurm::parse_nodes(ask(slurm::nodes_command()))) out[node.name] = node;
-    return out;
-  }
-  std::map<std::string, bool> partitions() const {
-    std::map<std::string, bool> out;
-    for (const auto& partition : slurm::parse_partitions(ask(slurm::partitions_command())))
-      out[partition.name] = partition.up;
-    return out;
-  }
-  std::string config() const { return ask(slurm::config_command()); }
-  Names host_jobs() const {
-    return slurm::parse_host_steps(line(slurm::kStepsScript)).value_or(Names{"the script did not get to its end"});
-  }
-  slurm::Reconciliation compare(const Names& on_host) const {
-    std::map<std::string, std::string> host_of;
-    for (const auto& [name, node] : nodes()) host_of[name] = node.hostname;
-    return slurm::reconcile(slurm_jobs(), slurm::parse_steps(ask(slurm::steps_command())), host_of, {{"ctl", on_host}});
-  }
-  /// Gives slurmctld what stands in the file of the hold.
-  void include(const std::string& text) const {
-    ask({"/bin/sh", "-c", "printf '%s' \"$1\" > /etc/slurm/underway-hold.conf; scontrol reconfigure", "sh", text});
-    ASSERT_TRUE(eventually(seconds(20), [&] { return !slurm::parse_boot_time(config()).empty(); }));
-  }
-  /// The words after `-c` of the only task or step of that name in a file of the examples.
-  static std::string script_of(const std::string& file, const std::string& name) {
-    const std::string text = read_text(source_dir() + "/examples/" + file);
-    const std::regex pattern(name + R"rx(" \{[\s\S]*?"-c", "((?:[^"\\]|\\.)*)")rx");
-    std::smatch found;
-    EXPECT_TRUE(std::regex_search(text, found, pattern)) << file;
-    return std::regex_replace(found[1].str(), std::regex(R"(\\(.))"), "$1");
-  }
-
-  /// Whether examples/decoupled/slurmd.hcl would have its slurmd wait: what it asks, with the configuration that it
-  /// has.
-  bool example_waits() const {
-    const std::string text = read_text(source_dir() + "/examples/decoupled/slurmd.hcl");
-    std::smatch question;
-    EXPECT_TRUE(std::regex_search(text, question, std::regex(R"rx(held\(\) \{ (.*); \}\n)rx")));
-    return site_
-               ->shell(
-                   "printf 'ClusterName=site\nSlurmctldHost=ctl\nAuthType=auth/munge\n' > /tmp/three-lines.conf; "
-                   "export SLURM_CONF=/tmp/three-lines.conf; " +
-                   question[1].str())
-               .exit_code == 0;
-  }
-
-  SlurmSite* site_ = nullptr;
-
- private:
-  static std::map<std::string, std::unique_ptr<SlurmSite>>& sites() {
-    static std::map<std::string, std::unique_ptr<SlurmSite>> all;
-    return all;
-  }
-};
 
 TEST_P(SlurmVersions, SayWhichOneTheyAre) {
   for (const auto* program : {"slurmd", "slurmctld", "slurmdbd"}) {
@@ -276,6 +176,87 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
   line("scancel -u root; pkill -9 -x slurmstepd; pkill -x sleep; true");
 }
 
+TEST_P(SlurmVersions, TellOfTheQueueAsGrowthSeesIt) {
+  ASSERT_TRUE(eventually(seconds(60), [&] {
+    const auto now = nodes();
+    return host_jobs().empty() && now.at("n2").state == "idle" && now.at("n9").state == "idle";
+  })) << line("squeue; sinfo -N");
+  order({{"scontrol", "update", "nodename=n[9-11]", "availablefeatures=fast,big", "activefeatures=fast,big"}});
+  const auto runs = site_->submit("-w n9 --exclusive -C 'big|fast' --mem=2G -t 30 --wrap 'sleep 600'");
+  const auto array = site_->submit("-w n2 --array=0-45:3%2 -t 10 --wrap 'sleep 600'");
+  ASSERT_TRUE(eventually(seconds(20), [&] {
+    return state_of(runs) == "RUNNING" && state_of(array + "_0") == "RUNNING" && state_of(array + "_3") == "RUNNING";
+  })) << line("squeue -t all");
+  const auto wide = site_->submit("-N 3 -n 6 -C 'fast&big' --mem=1500 -t 20 --wrap true");  // n9 is taken
+  const auto held = site_->submit("--hold -p main,other --wrap true");
+  std::string said;
+  std::map<std::string, slurm::QueuedJob> queue;  // what waits of the array is "17_"
+  ASSERT_TRUE(eventually(seconds(20), [&] {
+    queue.clear();
+    said = ask(slurm::queue_command());
+    for (auto& job : slurm::parse_queue(said)) queue[job.id.substr(0, job.id.find('['))] = job;
+    return queue.contains(wide) && queue[wide].reason != "None";
+  })) << said;
+  SCOPED_TRACE(said);
+  const auto shown = [&](const std::string& job, const std::string& key) {
+    const auto record = ask({"scontrol", "-o", "show", "job", job});
+    std::smatch found;
+    EXPECT_TRUE(std::regex_search(record, found, std::regex(" " + key + "=([^ ]*)"))) << record;
+    return found[1] == "(null)" ? "" : found[1].str();
+  };
+  for (const auto& name : {runs, array + "_0", array + "_3", array + "_", wide, held}) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(queue.contains(name));
+    const auto& job = queue[name];
+    EXPECT_EQ(job.user, "root");
+    EXPECT_EQ(job.account, shown(runs, "Account"));
+    EXPECT_EQ(job.qos, shown(runs, "QOS"));
+    EXPECT_NEAR(static_cast<double>(unix_seconds(job.submitted)), static_cast<double>(std::time(nullptr)), 300);
+    EXPECT_EQ(job.waits(), job.nodes.empty());
+    EXPECT_EQ(job.exclusive, name == runs);
+  }
+
+  EXPECT_EQ(queue[runs].state, "RUNNING");
+  EXPECT_THAT(queue[runs].nodes, ElementsAre("n9"));
+  EXPECT_THAT(queue[runs].partitions, ElementsAre("main"));
+  EXPECT_THAT(queue[runs].features, ElementsAre("big|fast"));
+  EXPECT_EQ(queue[runs].cpus, 4) << "all that it has";
+  EXPECT_EQ(queue[runs].memory_mb, 2048);
+  EXPECT_EQ(queue[runs].time_limit, std::chrono::minutes(30));
+  EXPECT_GE(queue[runs].starts, queue[runs].submitted);
+  EXPECT_NEAR(static_cast<double>(unix_seconds(queue[runs].ends)),
+              static_cast<double>(unix_seconds(queue[runs].starts) + 1800), 5);
+
+  EXPECT_EQ(queue[wide].state, "PENDING");
+  EXPECT_THAT(queue[wide].reason, testing::AnyOf("Resources", "Priority"));
+  EXPECT_THAT(queue[wide].features, ElementsAre("fast", "big"));
+  EXPECT_EQ(queue[wide].nodes_min, 3);
+  EXPECT_EQ(queue[wide].cpus, 6);
+  EXPECT_EQ(queue[wide].memory_mb, 1500);
+  EXPECT_EQ(queue[wide].time_limit, std::chrono::minutes(20));
+  EXPECT_GT(queue[wide].priority, 0);
+  EXPECT_EQ(std::to_string(queue[wide].priority), shown(wide, "Priority"));
+
+  EXPECT_EQ(queue[array + "_0"].state, "RUNNING");
+  EXPECT_THAT(queue[array + "_3"].nodes, ElementsAre("n2"));
+  EXPECT_EQ(queue[array + "_3"].array_remaining, 1);
+  EXPECT_EQ(queue[array + "_"].state, "PENDING");
+  EXPECT_EQ(queue[array + "_"].array_remaining, 14) << "of sixteen";
+  EXPECT_EQ(queue[array + "_"].array_limit, 2);
+  EXPECT_EQ(queue[array + "_"].memory_mb, 100) << "of each CPU, by itself";
+  EXPECT_EQ(queue[array + "_"].nodes_min, 1);
+
+  EXPECT_EQ(queue[held].state, "PENDING");
+  EXPECT_TRUE(queue[held].reason.starts_with("JobHeld")) << queue[held].reason;
+  EXPECT_EQ(queue[held].priority, 0);
+  EXPECT_THAT(queue[held].partitions, UnorderedElementsAre("main", "other"));
+  EXPECT_THAT(queue[held].features, IsEmpty());
+  EXPECT_EQ(queue[held].time_limit, Duration{});
+  EXPECT_EQ(queue[held].starts, TimePoint{});
+  EXPECT_EQ(queue[held].ends, TimePoint{});
+  line("scancel -u root");
+}
+
 TEST_P(SlurmVersions, TellHowJobsEnded) {
   const auto good = site_->submit("-w n1 --wrap 'exit 0'"), bad = site_->submit("-w n2 --wrap 'exit 3'");
   const auto killed = site_->submit("-w n1 --wrap 'kill -SEGV $$'");
@@ -349,145 +330,10 @@ TEST_P(SlurmVersions, AreHeldAndToldToGoOn) {
   line("scancel -u root");
 }
 
-TEST_P(SlurmVersions, AnswerWhatTheExamplesAsk) {
-  ASSERT_TRUE(eventually(seconds(60), [&] { return host_jobs().empty(); })) << line("squeue");
-  EXPECT_EQ(line("scontrol show hostnames 'n[1-3],n12' | xargs"), "n1 n2 n3 n12\n");  // images/files/slurm/reach-nodes
-  EXPECT_EQ(site_->shell(script_of("decoupled/images/slurm-services.hcl", "step \"check")).exit_code, 0);
-  // A slurmd that is ready ends the wait, and one that is not there does not.
-  for (const std::string file : {"slurm/slurmd.hcl", "decoupled/slurmd.hcl"}) {
-    SCOPED_TRACE(file);
-    const auto script = script_of(file, "task \"ready");
-    const auto ready = [&](const std::string& node) {
-      return site_->run({"env", "SLURMD_NODENAME=" + node, "/bin/sh", "-c",
-                         "case $1 in *'$0'*) exec timeout 5 sh -c \"$1\" $2;; esac; exec timeout 5 sh -c \"$1\" sh $2",
-                         "sh", script, node});
-    };
-    EXPECT_EQ(ready("n2").exit_code, 0) << ready("n2").err;
-    EXPECT_EQ(ready("n8").exit_code, 124) << "it was never started";
-  }
-  // examples/decoupled/nodes/observe
-  const std::string observe = read_text(source_dir() + "/examples/decoupled/nodes/observe");
-  std::smatch counts;
-  ASSERT_TRUE(std::regex_search(observe, counts, std::regex(R"rx(slurmd=\$\((pgrep .*)\)\n)rx")));
-  EXPECT_EQ(line(counts[1].str()), "10\n") << counts[1] << "\n" << line("ps ax -o comm | sort | uniq -c");
-  // The capsule's check in the steps of an adoption, and its list of what ran before and runs after.
-  EXPECT_EQ(site_->shell("scontrol ping | grep -q UP").exit_code, 0);
-  const auto job = site_->submit("-w n2 --wrap 'sleep 600'");
-  ASSERT_TRUE(eventually(seconds(20), [&] { return state_of(job) == "RUNNING"; }));
-  EXPECT_THAT(line("SLURM_TIME_FORMAT=%s squeue -a -h -t R -o '%i %S'"), testing::MatchesRegex(job + " [0-9]{10}\n"));
-  EXPECT_TRUE(eventually(seconds(20), [&] {
-    const auto said = "\n" + line("sacct -a -X -S now-1hours -n -P -o JobID,State,Start,End");
-    return said.find("\n" + job + "|RUNNING|") != std::string::npos;
-  })) << line("sacct -X");
-  line("scancel " + job);
-}
-
-// examples/decoupled/images/files/slurm/enter-end
-TEST_P(SlurmVersions, HaveStartsEnteredWithWhatWasGiven) {
-  ASSERT_TRUE(eventually(seconds(60), [&] { return host_jobs().empty(); })) << line("squeue");
-  const std::string script = read_text(source_dir() + "/examples/decoupled/images/files/slurm/enter-end");
-  const auto account = [&](const std::string& statement) {
-    return ask({"mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "-u", "root", "-N", "-B",
-                "slurm_acct_db", "-e", statement});
-  };
-  const auto given = [&](const std::string& job) {
-    // Energy that nobody has counted yet is of no matter.
-    return account(
-        "select replace(tres_alloc, '3=18446744073709551614,', ''), nodelist from site_job_table "
-        "where time_start > 0 and id_job = " +
-        job);
-  };
-  const auto told_all = [&](const std::string& job) {  // slurmctld tells of a start in parts, five seconds apart
-    return !account(
-                "select 1 from site_job_table where tres_alloc != '' and mod_time < unix_timestamp() - 7 and "
-                "id_job = " +
-                job)
-                .empty();
-  };
-  const auto settled = [&] { return ask({"perl", "-e", script, "--", "-settle"}); };
-  const auto job = site_->submit("-N 2 -n 3 --mem=1500 -w n2,n3 --wrap 'sleep 600'");
-  const auto unpaid = site_->submit("-w n5 --wrap 'sleep 600'");
-  ASSERT_TRUE(eventually(seconds(60), [&] { return told_all(job) && told_all(unpaid); })) << line("squeue; sacct -X");
-  const auto had = given(job);
-  EXPECT_THAT(had, testing::ContainsRegex("(^|,)2=3000(,|\t)")) << "megabytes on two nodes";
-
-  account("update site_job_table set time_start = 0, tres_alloc = '', nodelist = '', mod_time = 0 where id_job = " +
-          job + "; delete from site_job_table where id_job = " + unpaid);
-  EXPECT_EQ(given(job), "");
-  std::string said;
-  EXPECT_TRUE(eventually(seconds(90), [&] { return (said = settled()).ends_with("0 left\n"); })) << said;
-  EXPECT_THAT(said, HasSubstr("no row " + unpaid + "\n"));
-  EXPECT_EQ(said.find("no row " + job), std::string::npos) << said;
-  EXPECT_EQ(given(job), had);
-  EXPECT_EQ(given(unpaid), "") << "none is made up";
-  line("scancel " + job + " " + unpaid);
-}
-
 INSTANTIATE_TEST_SUITE_P(Releases, SlurmVersions, testing::ValuesIn(slurm_releases()), [](const auto& release) {
   auto name = release.param.version;
   return name.erase(name.find('.'), 1);
 });
-
-// What has Slurm say something, and how it is tried above, or beside it (slurm_pools_test.cpp, slurm_sleep_test.cpp). A
-// file that is not here is new: try what it reads, too.
-TEST(SlurmReaders, AreAllKnown) {
-  const std::map<std::string, std::string> known = {
-      {"examples/decoupled/images/files/slurm/accounts", "integration.slurm_limits, decoupled"},
-      {"examples/decoupled/images/files/slurm/after-start", "says nothing: scontrol reconfigure"},
-      {"examples/decoupled/images/files/slurm/before-revert", "integration.slurm_upgrade"},
-      {"examples/decoupled/images/files/slurm/enter-end",
-       "HaveStartsEnteredWithWhatWasGiven; of ends: integration.decoupled_loss, debian13_decoupled_loss"},
-      {"examples/decoupled/images/files/slurm/reach-nodes", "AnswerWhatTheExamplesAsk"},
-      {"examples/decoupled/images/slurm-services.hcl", "AnswerWhatTheExamplesAsk"},
-      {"examples/decoupled/nodes/health", "integration.slurm_limits"},
-      {"examples/decoupled/slurmd.hcl", "AnswerWhatTheExamplesAsk"},
-      {"examples/slurm/node-health", "integration.slurm_limits"},
-      {"examples/slurm/slurmctld.hcl", "says nothing: scontrol reconfigure"},
-      {"examples/slurm/slurmd.hcl", "AnswerWhatTheExamplesAsk"},
-      {"examples/slurm/slurmdbd.hcl", "says nothing: sacctmgr -i add"},
-      {"src/hpc/slurm/elastic/difference.cpp", "integration.slurm_pools"},
-      {"src/hpc/slurm/elastic/job_sleep.cpp", "integration.slurm_sleep"},
-      {"src/hpc/slurm/elastic/membership.cpp", "for people"},
-      {"src/hpc/slurm/elastic/members.cpp", "integration.slurm_pools"},
-      {"src/hpc/slurm/elastic/node_record.cpp", "integration.slurm_pools"},
-      {"src/hpc/slurm/reconcile/ends.cpp", "TellHowJobsEnded"},
-      {"src/hpc/slurm/reconcile/hold.cpp", "AreHeldAndToldToGoOn"},
-      {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
-      {"src/hpc/slurm/reconcile/reconcile.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
-      {"src/hpc/slurm/reconcile/reconciler.cpp", "AreHeldAndToldToGoOn"},
-      {"src/hpc/slurm/reconcile/slurm_jobs.cpp", "TellOfJobsInEveryStateAndOfTheirSteps"},
-      {"src/hpc/adoption/plan/adoption_steps.cpp", "for people; integration.adopt"},
-      {"src/hpc/adoption/draft/recipe.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/adoption/plan/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/adoption/plan/slurm_step.cpp", "AnswerWhatTheExamplesAsk"},
-      {"src/hpc/inspection/site.cpp", "says nothing: scontrol reconfigure"},
-      {"src/surface/api/cluster/status.cpp", "for people"},
-      {"src/surface/cli/elastic/simulate.cpp", "for people"},
-      {"src/surface/cli/impact/cluster_losses.cpp", "TellOfNodesInEveryState"},
-      {"src/surface/cli/file/add.cpp", "for people"},
-      {"src/surface/cli/host/exec.cpp", "for people"},
-  };
-  // Not in comments.
-  constexpr const char* kWords = "(^|[^/a-z])(scontrol|squeue|sinfo|sacct|sacctmgr|scancel|sdiag|sprio|sreport)[\" ]";
-  const auto found =
-      shell("cd " + source_dir() +
-            " && find examples src -type f | "
-            "grep -vE '/tests/|/fuzz/|/testing/|\\.(md|hpp)$' | sort | xargs awk '/^ *(\\/\\/|#)/ { next } /" +
-            std::string(kWords) + "/ { print FILENAME; nextfile }'");
-  std::istringstream lines(found.out);
-  for (std::string file; std::getline(lines, file);)
-    EXPECT_TRUE(known.contains(file)) << file << " asks Slurm something: see above";
-  for (const auto& [file, where] : known) EXPECT_THAT(found.out, HasSubstr(file + "\n")) << "asks nothing any more";
-  // And each command of ours is given there, but those that look at a node and not at Slurm (slurm/elastic/look.hpp).
-  std::string here;
-  for (const auto* test : {"slurm_versions", "slurm_pools", "slurm_sleep"})
-    here += read_text(fmt::format("{}/tests/integration/slurm/{}_test.cpp", source_dir(), test));
-  std::istringstream commands(
-      shell("grep -rhoE --include='*.hpp' --exclude=look.hpp '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm")
-          .out);
-  for (std::string name; std::getline(commands, name);)
-    EXPECT_NE(here.find("slurm::" + name), std::string::npos) << name << ") is not tried with each release";
-}
 
 }  // namespace
 }  // namespace underway::harness

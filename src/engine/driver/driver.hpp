@@ -8,7 +8,8 @@
 ///   task->destroy();                          // once it has ended and the result is kept
 ///
 /// Calls block for milliseconds (fork, mounts, cgroup files); `destroy` and a `poll` that finds a dead keeper for up to
-/// seconds: run them on the pool. Thread: one at a time per handle; a driver may be used by several at once.
+/// seconds, `pause`, `resume` and `checkpoint` as long as they say: run them on the pool. Thread: one at a time per
+/// handle, and beside it one of those three; a driver may be used by several at once.
 
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -129,6 +130,13 @@ struct ExecSession {
   os::Fd terminal;
 };
 
+/// A machine as it was at one moment, kept beside its disks.
+struct Checkpoint {
+  std::string id;
+  std::int64_t bytes = 0;  ///< of its memory, as it is stored
+  std::int64_t at = 0;     ///< ns since the epoch
+};
+
 class TaskHandle {
  public:
   /// Lets go: the task keeps running.
@@ -151,6 +159,18 @@ class TaskHandle {
   /// Runs a command in the task's namespaces, cgroup and user.
   /// Errors: conflict when the task has ended; not_found for a missing command.
   virtual ExecSession exec(const ExecRequest& request) = 0;
+
+  // Of virtual machines; others throw unsupported. Errors: unavailable when it has ended, conflict while something else
+  // is done to it.
+
+  /// Its processors stand still and its memory stays, whatever becomes of the agent. Nothing happens when they do.
+  /// Blocks: milliseconds; while something else is done to it, up to 10 s.
+  virtual void pause();
+  /// The opposite. Nothing happens when it runs. Blocks: as pause.
+  virtual void resume();
+  /// Keeps it as it is now; it goes on. Blocks: as long as its memory takes to the disk.
+  virtual Checkpoint checkpoint();
+
   /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept. A cgroup in which
   /// something was left running stays, and is in the ledger for reap_leftovers.
   virtual void destroy() = 0;

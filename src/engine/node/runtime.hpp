@@ -16,6 +16,7 @@
 #include "node/allocation/allocation_directory.hpp"
 #include "node/task/environment.hpp"
 #include "node/volume/volumes.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::node {
 
@@ -152,6 +153,9 @@ class ExecSession {
   virtual void kill() = 0;
 };
 
+/// What can be done to a task that is a virtual machine, while it runs.
+enum class MachineVerb : std::uint8_t { pause, resume, checkpoint };
+
 /// A task that a driver runs, or whose end waits to be fetched.
 class RunningTask {
  public:
@@ -171,6 +175,12 @@ class RunningTask {
   virtual TaskUsage usage() = 0;
   virtual awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width,
                                                        int height) = 0;
+  /// As of driver::TaskHandle: unsupported of what is no virtual machine. They go on beside the other calls, one of
+  /// them at a time.
+  virtual awaitable<void> pause() = 0;
+  virtual awaitable<void> resume() = 0;
+  /// Without the task's name. It takes as long as the machine's memory does.
+  virtual awaitable<protocol::TaskCheckpoint> checkpoint() = 0;
 };
 
 class TaskDrivers {

@@ -218,6 +218,17 @@ const Structure& description(Tag<TaskRequest>) {
   return structure;
 }
 
+const Structure& description(Tag<TaskCheckpoint>) {
+  static const Structure structure =
+      Builder<TaskCheckpoint>("task checkpoint", "A virtual machine as it was at one moment.")
+          .wire<&TaskCheckpoint::task>("Task", "The machine's task.")
+          .wire<&TaskCheckpoint::id>("ID", "What the checkpoint is called.")
+          .wire<&TaskCheckpoint::bytes>("Bytes", "Of its memory, as it is stored.")
+          .wire<&TaskCheckpoint::at>("At", "When, in nanoseconds since the epoch.")
+          .done();
+  return structure;
+}
+
 const Structure& description(Tag<LogRequest>) {
   static const Structure structure = Builder<LogRequest>("logs", "Which log to read.")
                                          .wire<&LogRequest::alloc>("alloc", "The allocation.")

@@ -16,6 +16,8 @@
 ///   call   "alloc.restart"  TaskRequest -> {}                without task: every one that runs; with all_tasks
 ///                            those that have ended, too
 ///   call   "alloc.signal"   TaskRequest -> {}
+///   call   "alloc.pause", "alloc.resume"   TaskRequest -> {}   of virtual machines; without task as alloc.restart
+///   call   "alloc.checkpoint"   TaskRequest -> [TaskCheckpoint]   likewise; takes as long as their memory does
 ///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
 ///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
 ///   call   "fs.ls"          FileRequest -> [FileInfo]
@@ -185,6 +187,14 @@ struct TaskRequest {
   bool all_tasks = false;  ///< only for alloc.restart: also those that have ended
 };
 
+/// A virtual machine as it was at one moment.
+struct TaskCheckpoint {
+  std::string task;
+  std::string id;
+  std::int64_t bytes = 0;  ///< of its memory, as it is stored
+  std::int64_t at = 0;     ///< ns since the epoch
+};
+
 struct LogRequest {
   std::string alloc;
   std::string task;
@@ -248,6 +258,7 @@ const describe::Structure& description(describe::Tag<DataMessage>);
 const describe::Structure& description(describe::Tag<IdentityRequest>);
 const describe::Structure& description(describe::Tag<IdentityReply>);
 const describe::Structure& description(describe::Tag<TaskRequest>);
+const describe::Structure& description(describe::Tag<TaskCheckpoint>);
 const describe::Structure& description(describe::Tag<LogRequest>);
 const describe::Structure& description(describe::Tag<FileRequest>);
 const describe::Structure& description(describe::Tag<FileInfo>);

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -34,8 +36,13 @@ std::vector<std::string> shared_names(const MachineSpec& machine, const std::str
 
 class MachineTask final : public driver::TaskHandle {
  public:
-  MachineTask(std::unique_ptr<driver::TaskHandle> task, std::string run, bool graceful, std::string shared_root)
-      : task_(std::move(task)), run_(std::move(run)), graceful_(graceful), shared_root_(std::move(shared_root)) {}
+  MachineTask(std::unique_ptr<driver::TaskHandle> task, std::string run, const Config& config, const Options& options)
+      : task_(std::move(task)),
+        run_(std::move(run)),
+        graceful_(config.graceful_shutdown),
+        checkpoints_(static_cast<std::size_t>(config.checkpoints)),
+        shared_root_(options.shared_memory),
+        on_step_(options.on_step) {}
 
   int fd() const override { return task_->fd(); }
   bool poll() override { return task_->poll(); }
@@ -52,6 +59,7 @@ class MachineTask final : public driver::TaskHandle {
     // Those signals would end QEMU at once, and this one says nothing to it: its keeper counts the time from here on,
     // whatever becomes of the guest's answer and of us.
     task_->stop(SIGCONT, grace);
+    stopping_ = true;
     press_button();
   }
   os::CgroupStats usage() const override { return task_->usage(); }
@@ -60,6 +68,26 @@ class MachineTask final : public driver::TaskHandle {
     throw Error(Code::unsupported, "no command can be run in a virtual machine from outside")
         .because("what runs beside it is on its host, and inside there is whatever its image is")
         .advise("log in by its network, or by its console");
+  }
+  void pause() override {
+    with_machine([](Machine& machine) {
+      machine.pause();
+      if (machine.phase() != Phase::paused)
+        throw Error(Code::conflict, fmt::format("machine '{}' cannot be paused", machine.spec().name))
+            .because("it does not run: it is being started, or is on its way from or to another host")
+            .advise("try again once it runs");
+    });
+  }
+  void resume() override {
+    with_machine([](Machine& machine) { machine.unpause(); });
+  }
+  driver::Checkpoint checkpoint() override {
+    driver::Checkpoint made;
+    with_machine([&](Machine& machine) {
+      auto saved = machine.checkpoint(checkpoints_);
+      made = {std::move(saved.id), saved.stored_bytes, saved.created};
+    });
+    return made;
   }
   void destroy() override {
     // What it shared with others is theirs.
@@ -73,6 +101,21 @@ class MachineTask final : public driver::TaskHandle {
   }
 
  private:
+  /// A stop that comes meanwhile finds the control socket taken, and may wait for it in vain: the button is pressed
+  /// here then, also of a machine that cannot do what was asked of it.
+  void with_machine(const std::function<void(Machine&)>& verb) {
+    auto machine = Machine::open(run_, {on_step_});
+    const auto at_the_end = std::shared_ptr<void>(nullptr, [&](void*) {
+      if (!stopping_) return;
+      try {
+        machine.power_down();
+      } catch (const std::exception&) {
+        // It has ended, or hangs: when time is up it is killed.
+      }
+    });
+    verb(machine);
+  }
+
   /// Off the caller's thread, who does not wait: a QEMU may hang.
   void press_button() {
     button_ = std::jthread([run = run_] {
@@ -87,7 +130,10 @@ class MachineTask final : public driver::TaskHandle {
   std::unique_ptr<driver::TaskHandle> task_;
   std::string run_;
   bool graceful_;
+  std::size_t checkpoints_;
   std::string shared_root_;
+  std::function<void(const std::string&)> on_step_;
+  std::atomic<bool> stopping_ = false;
   std::jthread button_;
 };
 
@@ -146,9 +192,9 @@ class Qemu final : public driver::Driver {
 
  private:
   std::unique_ptr<driver::TaskHandle> hold(std::unique_ptr<driver::TaskHandle> task, const TaskSpec& spec) const {
-    bool graceful = true;
-    if (problems(spec.config).empty()) graceful = parse_config(spec.config).graceful_shutdown;
-    return std::make_unique<MachineTask>(std::move(task), run_directory(spec), graceful, options_.shared_memory);
+    Config config;  // of a run whose config is not understood any more: what it would have if it said nothing
+    if (problems(spec.config).empty()) config = parse_config(spec.config);
+    return std::make_unique<MachineTask>(std::move(task), run_directory(spec), config, options_);
   }
 
   const Probed& look() const {

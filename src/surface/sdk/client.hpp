@@ -18,6 +18,7 @@
 #include "model/node/orphans.hpp"
 #include "model/service_instance.hpp"
 #include "protocol/client_messages.hpp"
+#include "protocol/messages.hpp"
 #include "wire/access/join_token.hpp"
 #include "wire/allocation/allocation_stub.hpp"
 #include "wire/capsule/capsule.hpp"
@@ -244,6 +245,11 @@ class Client {
   /// Also those that have ended, in the order of their lifecycle.
   void restart_all_tasks(const std::string& id);
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
+  // Of tasks that are virtual machines; `task` empty: all that run.
+  void pause_allocation(const std::string& id, const std::string& task);
+  void resume_allocation(const std::string& id, const std::string& task);
+  /// Takes as long as their memory does.
+  std::vector<protocol::TaskCheckpoint> checkpoint_allocation(const std::string& id, const std::string& task);
   /// The newest result of each check, by id. Asked of the node.
   std::map<std::string, model::CheckResult> allocation_checks(const std::string& id);
   std::vector<model::Evaluation> evaluations(const std::string& prefix = {});

@@ -1,5 +1,5 @@
-// Executes docs/tutorial.md and docs/tutorial-decoupling.md as a reader does: every ```sh block, command by command,
-// and holds what it printed against the ```text block that follows. CONTRIBUTING.md has the convention.
+// Executes docs/tutorial.md and the other tutorials as a reader does: every ```sh block, command by command, and holds
+// what it printed against the ```text block that follows. CONTRIBUTING.md has the convention.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,7 +20,8 @@ constexpr auto kLimit = std::chrono::seconds(180);
 // What the text calls them; in the test they have names of their own.
 const std::string kStateInText = "/var/lib/underway";
 // The cluster of each example.
-const std::vector<std::pair<std::string, std::string>> kExamples = {{"slurm", "demo"}, {"decoupled", "apart"}};
+const std::vector<std::pair<std::string, std::string>> kExamples = {
+    {"slurm", "demo"}, {"decoupled", "apart"}, {"elastic", "tide"}};
 
 struct Command {
   std::string text;
@@ -223,6 +224,8 @@ void Tutorial::execute(const std::string& tutorial) {
 TEST_F(Tutorial, EveryCommandDoesWhatItSays) { execute("tutorial.md"); }
 
 TEST_F(Tutorial, TheManagementServerIsTakenApartAsItSays) { execute("tutorial-decoupling.md"); }
+
+TEST_F(Tutorial, HostsComeAndGoAsItSays) { execute("tutorial-elastic.md"); }
 
 TEST(TutorialConvention, HereDocumentsExitCodesAndBlocksAreUnderstood) {
   const auto steps = steps_of(

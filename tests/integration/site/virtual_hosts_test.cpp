@@ -48,13 +48,18 @@ class VirtualHosts : public testing::Test {
     ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
   }
   std::string hosts() const { return cluster_->underway({"host", "list"}).out; }
+  std::vector<std::string> allocations(const std::string& job) const {
+    const auto list = cluster_->underway({"operator", "api", "/v1/job/" + job + "/allocations"}, seconds(30)).out;
+    std::vector<std::string> ids;
+    for (std::size_t at = list.find("\"ID\":\""); at != std::string::npos; at = list.find("\"ID\":\"", at + 1))
+      ids.push_back(list.substr(at + 6, 36));
+    return ids;
+  }
   /// What the job has written on each node of the pool, by `alloc exec`.
-  std::string greeting(const std::string& host) {
-    const auto list = cluster_->underway({"operator", "api", "/v1/job/hello/allocations"}, seconds(30)).out;
+  std::string greeting(const std::string& host, seconds within = seconds(30)) {
     asked_.clear();
-    for (std::size_t at = list.find("\"ID\":\""); at != std::string::npos; at = list.find("\"ID\":\"", at + 1)) {
-      const auto id = list.substr(at + 6, 36);
-      const auto said = cluster_->underway({"alloc", "exec", id, "/bin/cat", "/var/lib/greeting"}, seconds(30));
+    for (const auto& id : allocations("hello")) {
+      const auto said = cluster_->underway({"alloc", "exec", id, "/bin/cat", "/var/lib/greeting"}, within);
       if (said.out == host + "\n") return said.out;
       asked_ += id + ": " + said.out + said.err + "\n";
     }
@@ -86,6 +91,18 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
   EXPECT_EQ(greeting("v1"), "v1\n");
   const auto first = machines("v1");
   ASSERT_NE(first, "");
+
+  // Paused it answers nobody; then it goes on where it stood still.
+  const auto machine = allocations("virtual-burst-hosts");
+  ASSERT_EQ(machine.size(), 1U) << told();
+  const auto paused = cluster_->underway({"alloc", "pause", machine[0]});
+  ASSERT_EQ(paused.exit_code, 0) << paused.err;
+  EXPECT_EQ(greeting("v1", seconds(3)), "");
+  EXPECT_THAT(cluster_->underway({"alloc", "status", machine[0]}).out, HasSubstr("Paused"));
+  const auto resumed = cluster_->underway({"alloc", "resume", machine[0]});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_TRUE(eventually(seconds(60), [&] { return greeting("v1") == "v1\n"; })) << told();
+  EXPECT_EQ(machines("v1"), first);
 
   // The agent that started it dies, and the server: nothing of the machine is touched.
   ::kill(cluster_->agent_of("m1"), SIGKILL);

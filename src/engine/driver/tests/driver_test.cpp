@@ -230,6 +230,31 @@ TEST_F(DriverTest, CommandsRunBesideTheTaskInItsWorld) {
   }
 }
 
+TEST_F(DriverTest, AProcessIsNoMachineThatCouldBePaused) {
+  script("exec sleep 1000");
+  const auto driver = make_raw_exec(options_);
+  task_ = driver->start(spec_);
+  const std::map<std::string, std::function<void()>> verbs = {
+      {"paused", [&] { task_->pause(); }},
+      {"resumed", [&] { task_->resume(); }},
+      {"kept in a checkpoint", [&] { task_->checkpoint(); }},
+  };
+  for (const auto& [call, what] : verbs) {
+    SCOPED_TRACE(call);
+    try {
+      what();
+      ADD_FAILURE() << "it could";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::unsupported);
+      EXPECT_EQ(error.message(), "the task cannot be " + call);
+      EXPECT_THAT(error.text(), HasSubstr("only virtual machines can"));
+      EXPECT_THAT(error.text(), HasSubstr("do:    name the machine's task"));
+    }
+  }
+  EXPECT_EQ(task_->status().phase, TaskStatus::Phase::running);
+  end();
+}
+
 TEST_F(DriverTest, ExecSharesProcessNumbersWithTheMachineOnRequest) {
   script("echo $$; sleep 1000");
   spec_.config.as_object()["pid_mode"] = "host";

@@ -75,6 +75,7 @@ void AllocationRunner::start() {
 }
 
 awaitable<void> AllocationRunner::let_go() {
+  while (on_machines_ > 0) co_await task_event_.wait();
   for (const auto& check : checks_) check->end();
   for (const auto& [name, runner] : runners_) co_await runner->let_go();
   co_await work_.stop();
@@ -448,6 +449,23 @@ void AllocationRunner::signal(const std::string& task, const std::string& name) 
     any = true;
   }
   if (!any) throw Error(Code::invalid, fmt::format("no task of allocation {} is running", id().substr(0, 8)));
+}
+
+awaitable<std::vector<protocol::TaskCheckpoint>> AllocationRunner::do_to_machines(std::string task, MachineVerb verb) {
+  ++on_machines_;
+  const auto done = std::shared_ptr<void>(nullptr, [this](void*) {
+    --on_machines_;
+    task_event_.notify_all();
+  });
+  std::vector<TaskRunner*> chosen;
+  if (!task.empty()) chosen.push_back(&get_task(task));
+  for (const auto& [name, runner] : runners_)
+    if (task.empty() && runner->process()) chosen.push_back(runner.get());
+  if (chosen.empty()) throw Error(Code::invalid, fmt::format("no task of allocation {} is running", id().substr(0, 8)));
+  std::vector<protocol::TaskCheckpoint> made;
+  for (TaskRunner* runner : chosen)
+    if (auto checkpoint = co_await runner->do_to_machine(verb)) made.push_back(*std::move(checkpoint));
+  co_return made;
 }
 
 std::shared_ptr<RunningTask> AllocationRunner::running_task(const std::string& task) const {

@@ -61,6 +61,9 @@ class AllocationRunner final : private CheckSubject {
   /// tasks wait for the end as ever. Errors: invalid when it has ended or is about to.
   void restart_all();
   void signal(const std::string& task, const std::string& signal);
+  /// Without a task: to every one that runs, one after the other; the first error ends it. The checkpoints that were
+  /// made. let_go() waits for it. Errors: not_found, and those of TaskRunner.
+  awaitable<std::vector<protocol::TaskCheckpoint>> do_to_machines(std::string task, MachineVerb verb);
 
   const std::string& id() const { return allocation_->id; }
   const model::Allocation& allocation() const { return *allocation_; }
@@ -157,6 +160,7 @@ class AllocationRunner final : private CheckSubject {
   std::optional<Duration> run_limit_;  ///< what the timer was set by
   bool overdue_ = false;
   bool told_of_disk_ = false;
+  int on_machines_ = 0;  ///< calls of do_to_machines() that go on
   async::Event task_event_;
   async::TaskGroup work_;
 };

@@ -35,6 +35,13 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
       runner.restart(request.task);
   } else if (method == "alloc.signal") {
     runner.signal(request.task, request.signal.empty() ? "SIGKILL" : request.signal);
+  } else if (method == "alloc.pause") {
+    co_await runner.do_to_machines(request.task, MachineVerb::pause);
+  } else if (method == "alloc.resume") {
+    co_await runner.do_to_machines(request.task, MachineVerb::resume);
+  } else if (method == "alloc.checkpoint") {
+    const auto made = co_await runner.do_to_machines(request.task, MachineVerb::checkpoint);
+    co_return json::to_value(made);
   } else if (method == "alloc.checks") {
     boost::json::object results;
     for (const auto& result : runner.check_results()) results[result.id] = json::to_value(result);

@@ -81,7 +81,7 @@ void require_rights(const LaunchSpec& spec, bool user_of_image) {
 }  // namespace
 
 /// A driver's handle on the loop. One call of it at a time: what may block runs on the pool, and calls that come
-/// meanwhile wait their turn.
+/// meanwhile wait their turn. Those of machines go on beside it: nobody who stops one waits for its checkpoint.
 class KeptTask final : public RunningTask {
  public:
   KeptTask(std::unique_ptr<driver::TaskHandle> handle, std::string directory, Runtime& runtime,
@@ -171,6 +171,21 @@ class KeptTask final : public RunningTask {
     co_return std::make_shared<detail::ChildSession>(runtime_.executor(), std::move(session->child),
                                                      std::move(session->in), std::move(session->out),
                                                      std::move(session->err), std::move(session->terminal));
+  }
+
+  awaitable<void> pause() override {
+    const auto job = [this] { handle_->pause(); };
+    co_await blocking(runtime_, job);
+  }
+  awaitable<void> resume() override {
+    const auto job = [this] { handle_->resume(); };
+    co_await blocking(runtime_, job);
+  }
+  awaitable<protocol::TaskCheckpoint> checkpoint() override {
+    driver::Checkpoint made;
+    const auto job = [this, &made] { made = handle_->checkpoint(); };
+    co_await blocking(runtime_, job);
+    co_return protocol::TaskCheckpoint{{}, made.id, made.bytes, made.at};
   }
 
  private:

@@ -58,6 +58,9 @@ class TaskRunner final : private TaskSubject {
   bool begin_anew(const std::string& reason);
   /// Errors: invalid when it does not run or the signal is unknown.
   void signal(const std::string& name, const std::string& reason) override;
+  /// To a virtual machine; what a checkpoint has made. The runner must be there until it returns. Errors: invalid when
+  /// it does not run or is being stopped, conflict while another goes on, and those of driver::TaskHandle.
+  awaitable<std::optional<protocol::TaskCheckpoint>> do_to_machine(MachineVerb verb);
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
   void update(std::shared_ptr<const model::Allocation> allocation);
   /// Failed or over before it could run: it never starts.
@@ -155,8 +158,9 @@ class TaskRunner final : private TaskSubject {
   TaskTemplates templates_;
 
   Requests asked_;
-  bool held_ = false;    ///< changes are collected into one write
-  bool in_run_ = false;  ///< run() has not returned
+  bool held_ = false;                      ///< changes are collected into one write
+  bool in_run_ = false;                    ///< run() has not returned
+  std::optional<MachineVerb> on_machine_;  ///< what is being done to it
   std::shared_ptr<RunningTask> process_;
   std::shared_ptr<Program> fetching_;
   std::shared_ptr<void> shutdown_timer_;

@@ -163,6 +163,12 @@ class FakeTask final : public RunningTask {
     if (on_exec) on_exec(*session);
     co_return session;
   }
+  awaitable<void> pause() override { co_await take("pause"); }
+  awaitable<void> resume() override { co_await take("resume"); }
+  awaitable<protocol::TaskCheckpoint> checkpoint() override {
+    co_await take("checkpoint");
+    co_return protocol::TaskCheckpoint{{}, "c1", 1 << 20, 5};
+  }
   void end(TaskEnd with) {
     if (result) return;
     result = std::move(with);
@@ -179,6 +185,17 @@ class FakeTask final : public RunningTask {
   std::function<void(FakeSession&)> on_exec;
   std::optional<TaskEnd> result;
   async::Event changed;
+  // What a machine is asked to do.
+  bool is_machine = true;
+  bool takes_long = false;         ///< while it is set, what was begun does not end
+  std::vector<std::string> verbs;  ///< begun
+
+ private:
+  awaitable<void> take(const char* verb) {
+    if (!is_machine) throw Error(Code::unsupported, "the task is no machine");
+    verbs.emplace_back(verb);
+    while (takes_long) co_await changed.wait();
+  }
 };
 
 class FakeDrivers final : public TaskDrivers {

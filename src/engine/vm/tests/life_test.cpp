@@ -28,7 +28,7 @@ TEST_F(Life, AStopAsksTheGuestByItsAgentAndItEndsCleanly) {
   Client client(kAddress);
   task_->stop(SIGTERM, seconds{60});
   ASSERT_TRUE(task_->wait(seconds{60}));
-  EXPECT_TRUE(task_->status().exit.success()) << os::to_string(task_->status().exit);
+  EXPECT_TRUE(task_->status().exit.success()) << os::to_string(task_->status().exit) << out();
   EXPECT_THAT(out(), HasSubstr("guest: told by its agent's port to shut down"));
 }
 
@@ -176,6 +176,51 @@ TEST_F(Life, SuspendedToRamItStandsStillAndGoesOn) {
   machine().unpause();
   EXPECT_THAT(client.ask("check"), testing::StartsWith("2 ")) << "the answer to what was asked while it stood still";
   EXPECT_EQ(client.ask("next"), "ok 2") << "and the one to the question after it";
+}
+
+TEST_F(Life, AsATaskItIsPausedResumedAndKeptInACheckpoint) {
+  start();
+  Client client(kAddress);
+  EXPECT_EQ(client.next(), 1U);
+  task_->pause();
+  task_->pause();  // it does already
+  EXPECT_EQ(machine().phase(), Phase::paused);
+  EXPECT_EQ(client.ask("next", milliseconds{300}), "no answer");
+  task_->resume();
+  task_->resume();
+  EXPECT_THAT(client.ask("check"), testing::StartsWith("2 ")) << "the answer to what was asked while it stood still";
+  EXPECT_EQ(client.ask("next"), "ok 2") << "and the one to the question after it";
+
+  const auto kept = task_->checkpoint();
+  const auto all = list_checkpoints(state());
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(kept.id, all[0].id);
+  EXPECT_EQ(kept.bytes, all[0].stored_bytes);
+  EXPECT_EQ(kept.at, all[0].created);
+  EXPECT_EQ(memories().size(), 1U);
+  EXPECT_EQ(client.next(), 3U) << "the answer to the last question before it";
+  EXPECT_EQ(client.next(), 4U) << "and to the first one after it";
+}
+
+TEST_F(Life, AStopInTheMiddleOfACheckpointStillAsksTheGuest) {
+  driver_ = make_driver([this](const std::string& step) {
+    if (step == "stream" && task_) task_->stop(SIGTERM, seconds{60});
+  });
+  start();
+  Client client(kAddress);
+  task_->checkpoint();
+  ASSERT_TRUE(task_->wait(seconds{90}));
+  EXPECT_TRUE(task_->status().exit.success()) << os::to_string(task_->status().exit) << out();
+  EXPECT_THAT(out(), HasSubstr("guest: told by its agent's port to shut down"));
+}
+
+TEST_F(Life, AStopOfAPausedMachineHasItGoOnToShutDown) {
+  start();
+  Client client(kAddress);
+  task_->pause();
+  task_->stop(SIGTERM, seconds{60});
+  ASSERT_TRUE(task_->wait(seconds{90}));
+  EXPECT_TRUE(task_->status().exit.success()) << os::to_string(task_->status().exit) << out();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
+// Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection; and of
+// virtual machines, which is ours, pause, resume and checkpoint.
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
@@ -66,8 +67,9 @@ awaitable<Response> stop_allocation(Api& api, Request request) {
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
 }
 
-/// Asks the allocation's node. An empty body is fine.
-awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method) {
+/// Asks the allocation's node. An empty body is fine. `within`: as long as any call if not given.
+awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method,
+                                       std::optional<Duration> within = {}) {
   const auto* tables = co_await api.server.read();
   const auto allocation = get_allocation(*tables, request.param("id"));
   protocol::TaskRequest ask;
@@ -88,7 +90,7 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
   if (ask.all_tasks && !ask.task.empty())
     throw Error(Code::invalid, "AllTasks and a task's name exclude each other")
         .because(fmt::format("all tasks and task '{}' are asked for", ask.task));
-  co_return co_await api.server.call_node(allocation->node_id, method, json::to_value(ask));
+  co_return co_await api.server.call_node(allocation->node_id, method, json::to_value(ask), within);
 }
 
 awaitable<Response> restart_allocation(Api& api, Request request) {
@@ -106,6 +108,25 @@ awaitable<Response> signal_allocation(Api& api, Request request) {
   request.tell("tasks signalled");
   co_await ask_node(api, request, "alloc.signal");
   co_return http::json("{}");
+}
+
+awaitable<Response> pause_allocation(Api& api, Request request) {
+  request.tell("machines paused");
+  co_await ask_node(api, request, "alloc.pause");
+  co_return http::json("{}");
+}
+
+awaitable<Response> resume_allocation(Api& api, Request request) {
+  request.tell("machines resumed");
+  co_await ask_node(api, request, "alloc.resume");
+  co_return http::json("{}");
+}
+
+awaitable<Response> checkpoint_allocation(Api& api, Request request) {
+  constexpr Duration kAsLongAsTheirMemoryTakes = std::chrono::hours(24);  // the node gives up where nothing goes on
+  request.tell("checkpoints of machines");
+  const auto made = co_await ask_node(api, request, "alloc.checkpoint", kAsLongAsTheirMemoryTakes);
+  co_return http::json(boost::json::serialize(made));
 }
 
 awaitable<Response> allocation_stats(Api& api, Request request) {
@@ -139,6 +160,11 @@ void add_allocation_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/client/allocation/:id/gc", "collect allocation",
              right::ns(Capability::gc_allocation, of_allocation), with(collect_allocation),
              {.effect = Effect::changes});
+  const auto lifecycle = right::ns(Capability::alloc_lifecycle, of_allocation);
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/pause", "pause allocation", lifecycle, with(pause_allocation));
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/resume", "resume allocation", lifecycle, with(resume_allocation));
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/checkpoint", "checkpoint allocation", lifecycle,
+             with(checkpoint_allocation));
 }
 
 }  // namespace underway::api

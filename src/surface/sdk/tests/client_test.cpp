@@ -246,18 +246,25 @@ TEST_F(ClientTest, AppliesPlansAndStopsAClusterAsAWhole) {
 
 TEST_F(ClientTest, SteersNodesAndAllocations) {
   std::vector<std::string> asked;
-  for (const char* method : {"alloc.restart", "alloc.signal"}) {
+  for (const char* method : {"alloc.restart", "alloc.signal", "alloc.pause", "alloc.resume", "alloc.checkpoint"}) {
     node->answers[method] = [&asked, method](const boost::json::value& body) {
       asked.push_back(method + (" " + std::string(body.at("task").as_string())) + " " +
                       std::string(body.at("signal").as_string()));
-      return boost::json::value(boost::json::object{});
+      if (std::string_view(method) != "alloc.checkpoint") return boost::json::value(boost::json::object{});
+      return boost::json::parse(R"([{"Task": "t", "ID": "c1", "Bytes": 300, "At": 7}])");
     };
   }
   Client client = serve();
   const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
   client.restart_allocation(id, "t");
   client.signal_allocation(id, "t", "SIGHUP");
-  EXPECT_EQ(asked, (std::vector<std::string>{"alloc.restart t ", "alloc.signal t SIGHUP"}));
+  client.pause_allocation(id, "t");
+  client.resume_allocation(id, "");
+  const auto made = client.checkpoint_allocation(id, "t");
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(fmt::format("{} {} {} {}", made[0].task, made[0].id, made[0].bytes, made[0].at), "t c1 300 7");
+  EXPECT_EQ(asked, (std::vector<std::string>{"alloc.restart t ", "alloc.signal t SIGHUP", "alloc.pause t ",
+                                             "alloc.resume  ", "alloc.checkpoint t "}));
   EXPECT_EQ(client.nodes().size(), 1u);
   EXPECT_EQ(client.nodes()[0].resources->cpu, 4000);
   client.set_eligibility(uuid(1), model::Eligibility::ineligible);

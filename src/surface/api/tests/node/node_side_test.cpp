@@ -57,6 +57,33 @@ TEST_F(NodeSideTest, RestartsAndSignalsTasks) {
   EXPECT_NE(asked[2].find(R"("signal":"SIGHUP")"), std::string::npos) << asked[2];
 }
 
+TEST_F(NodeSideTest, PausesResumesAndKeepsVirtualMachines) {
+  std::vector<std::string> asked;
+  for (const char* method : {"alloc.pause", "alloc.resume", "alloc.checkpoint"}) {
+    node.answers[method] = [&asked, method = std::string(method)](const boost::json::value& body) {
+      asked.push_back(method + " " + std::string(body.at("id").as_string()) + " " +
+                      std::string(body.at("task").as_string()));
+      if (method != "alloc.checkpoint") return boost::json::value(boost::json::object{});
+      return json::to_value(std::vector<protocol::TaskCheckpoint>{{"db", "c1", 300, 7}});
+    };
+  }
+  const std::string path = "/v1/underway/allocation/" + id;
+  EXPECT_EQ(world.put(path + "/pause", "").status, 200);
+  EXPECT_EQ(world.put(path + "/resume", R"({"Task":"db"})").status, 200);
+  const auto made = world.put(path + "/checkpoint", R"({"Task":"db"})");
+  EXPECT_EQ(made.status, 200);
+  EXPECT_EQ(made.body, R"([{"Task":"db","ID":"c1","Bytes":300,"At":7}])");
+  EXPECT_EQ(asked, (std::vector<std::string>{"alloc.pause " + id + " ", "alloc.resume " + id + " db",
+                                             "alloc.checkpoint " + id + " db"}));
+
+  node.answers["alloc.pause"] = [](const boost::json::value&) -> boost::json::value {
+    throw Error(Code::unsupported, "the task cannot be paused");
+  };
+  const auto refused = world.put(path + "/pause", "");
+  EXPECT_EQ(refused.status, 501);
+  EXPECT_EQ(refused.body, "the task cannot be paused");
+}
+
 TEST_F(NodeSideTest, HandsOnTheNodesRefusal) {
   node.answers["alloc.restart"] = [](const boost::json::value&) -> boost::json::value {
     throw Error(Code::not_found, "Could not find task 'x'");

@@ -1,0 +1,20 @@
+#include "driver/driver.hpp"
+
+#include "base/error.hpp"
+
+namespace underway::driver {
+namespace {
+
+Error only_machines(const char* what) {
+  return Error(Code::unsupported, fmt::format("the task cannot be {}", what))
+      .because("only virtual machines can: tasks with driver = \"qemu\"")
+      .advise("name the machine's task, where the allocation has one: -task NAME");
+}
+
+}  // namespace
+
+void TaskHandle::pause() { throw only_machines("paused"); }
+void TaskHandle::resume() { throw only_machines("resumed"); }
+Checkpoint TaskHandle::checkpoint() { throw only_machines("kept in a checkpoint"); }
+
+}  // namespace underway::driver

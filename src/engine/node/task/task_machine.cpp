@@ -1,0 +1,66 @@
+// What can be done to a task that is a virtual machine, while it runs.
+#include "base/text.hpp"
+#include "node/task/task_event.hpp"
+#include "node/task/task_runner.hpp"
+
+namespace underway::node {
+namespace {
+
+const char* noun_of(MachineVerb verb) {
+  switch (verb) {
+    case MachineVerb::pause:
+      return "pause";
+    case MachineVerb::resume:
+      return "resumption";
+    case MachineVerb::checkpoint:
+      return "checkpoint";
+  }
+  return "";
+}
+
+model::TaskEvent checkpointed(const protocol::TaskCheckpoint& made) {
+  auto event =
+      event::make(protocol::event::kCheckpointed,
+                  fmt::format("Checkpoint {}, {}", made.id, human_bytes(static_cast<std::uint64_t>(made.bytes))));
+  event.details["checkpoint"] = made.id;
+  event.details["bytes"] = std::to_string(made.bytes);
+  return event;
+}
+
+}  // namespace
+
+awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(MachineVerb verb) {
+  if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
+  if (asked_.kill || asked_.restart) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
+  if (on_machine_)
+    throw Error(Code::conflict, fmt::format("task '{}' is busy", task_->name))
+        .because(fmt::format("its {} is not done yet", noun_of(*on_machine_)))
+        .advise("try again when it is: `underway alloc status` shows it");
+  on_machine_ = verb;
+  const auto done = std::shared_ptr<void>(nullptr, [this](void*) { on_machine_.reset(); });
+  const std::shared_ptr<RunningTask> machine = process_;
+  try {
+    switch (verb) {
+      case MachineVerb::pause:
+        co_await machine->pause();
+        record_event(event::make(protocol::event::kPaused, "Its processors stand still, its memory stays"));
+        break;
+      case MachineVerb::resume:
+        co_await machine->resume();
+        record_event(event::make(protocol::event::kResumed, "It goes on where it stood still"));
+        break;
+      case MachineVerb::checkpoint: {
+        auto made = co_await machine->checkpoint();
+        made.task = task_->name;
+        record_event(checkpointed(made));
+        co_return made;
+      }
+    }
+  } catch (Error& error) {
+    error.while_doing(fmt::format("{} of task '{}'", noun_of(verb), task_->name));
+    throw;
+  }
+  co_return std::nullopt;
+}
+
+}  // namespace underway::node

@@ -1,0 +1,122 @@
+// What is done to tasks that are virtual machines.
+#include <gmock/gmock.h>
+
+#include "tests/runner_fixture.hpp"
+
+namespace underway::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Made = std::vector<protocol::TaskCheckpoint>;
+
+class MachineVerbTest : public RunnerTest {
+ protected:
+  /// To its end, which must need no time.
+  Made done(const std::string& task, MachineVerb verb) {
+    Made made;
+    runtime.run(ask(task, verb, made));
+    return made;
+  }
+  awaitable<void> ask(std::string task, MachineVerb verb, Made& made) {
+    made = co_await runner->do_to_machines(std::move(task), verb);
+  }
+  Error refusal(const std::string& task, MachineVerb verb) {
+    try {
+      done(task, verb);
+    } catch (const Error& error) {
+      return error;
+    }
+    return {Code::internal, "it was done"};
+  }
+  /// Beside the test; `result` when it has ended.
+  void begin(MachineVerb verb) {
+    asio::co_spawn(runtime.context, runner->do_to_machines("main", verb), [this](std::exception_ptr failed, Made) {
+      begun_failed = failed != nullptr;
+      ended = true;
+    });
+    runtime.settle();
+  }
+  model::TaskEvent last(const std::string& task = "main") { return state(task).events.back(); }
+
+  bool ended = false, begun_failed = false;
+};
+
+TEST_F(MachineVerbTest, ArePassedOnAndToldAsEventsOfTheTask) {
+  run(make_order({make_task("main")}));
+  EXPECT_THAT(done("main", MachineVerb::pause), IsEmpty());
+  EXPECT_EQ(last().type, "Paused");
+  EXPECT_THAT(done("main", MachineVerb::resume), IsEmpty());
+  EXPECT_EQ(last().type, "Resumed");
+  const auto made = done("main", MachineVerb::checkpoint);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].task, "main");
+  EXPECT_EQ(made[0].id, "c1");
+  EXPECT_EQ(made[0].bytes, 1 << 20);
+  EXPECT_EQ(made[0].at, 5);
+  EXPECT_EQ(last().type, "Checkpointed");
+  EXPECT_THAT(last().message, HasSubstr("Checkpoint c1, 1.0 MiB"));
+  EXPECT_EQ(last().details.at("checkpoint"), "c1");
+  EXPECT_THAT(process().verbs, ElementsAre("pause", "resume", "checkpoint"));
+}
+
+TEST_F(MachineVerbTest, ReachEveryTaskThatRunsWhenNoneIsNamed) {
+  run(make_order({make_task("db"), make_task("web"), make_task("gone")}));
+  end("gone", {});
+  EXPECT_THAT(done("", MachineVerb::checkpoint), ::testing::SizeIs(2));
+  EXPECT_THAT(done("web", MachineVerb::pause), IsEmpty());
+  EXPECT_THAT(process("web").verbs, ElementsAre("checkpoint", "pause"));
+  EXPECT_THAT(process("db").verbs, ElementsAre("checkpoint"));
+}
+
+TEST_F(MachineVerbTest, AreRefusedWithTheCause) {
+  run(make_order({make_task("main")}));
+  EXPECT_EQ(refusal("other", MachineVerb::pause).code(), Code::not_found);
+  process().is_machine = false;
+  const auto none = refusal("main", MachineVerb::resume);
+  EXPECT_EQ(none.code(), Code::unsupported);
+  EXPECT_THAT(none.text(), HasSubstr("while: resumption of task 'main'"));
+  EXPECT_EQ(last().type, "Started") << "nothing was done, and nothing is told";
+
+  drivers.end_when_stopped = false;
+  process().ends_when_stopped = false;
+  runner->destroy();
+  runtime.settle();
+  const auto stopping = refusal("main", MachineVerb::checkpoint);
+  EXPECT_EQ(stopping.code(), Code::invalid);
+  EXPECT_EQ(stopping.message(), "task 'main' is being stopped");
+  end("main", {});
+  EXPECT_EQ(refusal("main", MachineVerb::pause).message(), "task 'main' is not running");
+  EXPECT_THAT(refusal("", MachineVerb::pause).message(), HasSubstr("no task of allocation"));
+}
+
+TEST_F(MachineVerbTest, AreOneAtATimeAndHoldUpNoStop) {
+  run(make_order({make_task("main")}));
+  process().takes_long = true;
+  begin(MachineVerb::checkpoint);
+  EXPECT_FALSE(ended);
+  const auto second = refusal("main", MachineVerb::pause);
+  EXPECT_EQ(second.code(), Code::conflict);
+  EXPECT_THAT(second.text(), HasSubstr("its checkpoint is not done yet"));
+  EXPECT_THAT(process().verbs, ElementsAre("checkpoint"));
+
+  // Its allocation goes meanwhile, but not before the call has ended that speaks of it.
+  const auto machine = drivers.running.at("main");
+  runner->destroy();
+  runtime.settle();
+  EXPECT_TRUE(runner->dead());
+  bool let_go = false;
+  asio::co_spawn(runtime.context, runner->let_go(), [&](std::exception_ptr) { let_go = true; });
+  runtime.settle();
+  EXPECT_FALSE(let_go);
+  machine->takes_long = false;
+  machine->changed.notify_all();
+  runtime.settle();
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(begun_failed);
+  EXPECT_TRUE(let_go);
+}
+
+}  // namespace
+}  // namespace underway::node

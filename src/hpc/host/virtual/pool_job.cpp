@@ -1,6 +1,9 @@
 #include "host/virtual/pool_job.hpp"
 
+#include <boost/json/value_from.hpp>
+
 #include "base/error.hpp"
+#include "base/json/json.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "host/etc_files.hpp"
@@ -151,6 +154,22 @@ std::optional<model::Job> pool_job(const model::Cluster& cluster, const model::P
   return job;
 }
 
+std::set<std::string> keep_made(model::Job& job, const model::Job& current, const model::Pool& pool,
+                                const std::vector<model::Host>& hosts) {
+  std::set<std::string> other;
+  if (!pool.slurm || current.stop) return other;
+  for (const auto& host : hosts) {
+    const auto* made = current.find_group(host.name);
+    if (made == nullptr || host.status == model::HostStatus::pending) continue;
+    const auto group =
+        std::find_if(job.groups.begin(), job.groups.end(), [&](const auto& it) { return it.name == host.name; });
+    if (group == job.groups.end() || underway::json::to_value(*group) == underway::json::to_value(*made)) continue;
+    *group = *made;
+    other.insert(host.name);
+  }
+  return other;
+}
+
 guest::Seed host_seed(const model::Cluster& cluster, const model::Pool& pool, const model::Host& host,
                       const AgentSeed& agent) {
   guest::Seed seed;
@@ -246,6 +265,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Rec
     model::Host host = *current;
     host.status = machine.runs ? model::HostStatus::running : model::HostStatus::creating;
     host.status_description = machine.why;
+    if (machine.runs && request.outdated.contains(host.name))
+      host.status_description = "its machine is as it was declared before; what is declared now is for one made anew";
     if (!machine.node.empty()) host.machine_node = machine.node;
     if (!current->machine_node.empty() && host.machine_node != current->machine_node) {
       forget_node(decision.changes, tables, host.cluster, host.name, context);

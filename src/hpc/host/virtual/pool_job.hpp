@@ -19,6 +19,12 @@ std::string seed_variable(const std::string& cluster, const std::string& pool, c
 std::optional<model::Job> pool_job(const model::Cluster& cluster, const model::Pool& pool,
                                    const std::vector<model::Host>& hosts);
 
+/// Has the machines of hosts that there are stay as they were made, in a pool whose hosts join Slurm: another
+/// declaration would boot all of them anew under their Slurm jobs. A host gets what is declared now when it is made
+/// anew. Returns those that have something else.
+std::set<std::string> keep_made(model::Job& job, const model::Job& current, const model::Pool& pool,
+                                const std::vector<model::Host>& hosts);
+
 struct AgentSeed {
   std::string server;      ///< where the agent links to: "https://10.77.0.1:4646"
   std::string join_token;  ///< good for one host
@@ -55,6 +61,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Mac
 /// that it had: the node that it was is forgotten, and it is told anew how to join.
 struct RecordMachines {
   std::string cluster, pool;
+  std::set<std::string> outdated;  ///< hosts whose machines are as they were declared before
 };
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const RecordMachines& request,
                                          const server::Context& context);

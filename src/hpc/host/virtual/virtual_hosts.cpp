@@ -109,7 +109,7 @@ async::awaitable<void> VirtualHosts::follow(model::Cluster cluster, model::Pool 
   std::set<std::string> held;
   for (const auto& host : wanted) held.insert(host.name);
   co_await hold(cluster, pool, std::move(wanted));
-  RecordMachines stand{cluster.name, pool.name};
+  RecordMachines stand{cluster.name, pool.name, outdated_[model::pool_job_id(cluster.name, pool.name)]};
   co_await server_.apply(std::move(stand));
   co_await forget(cluster, pool, std::move(held));
 }
@@ -135,6 +135,7 @@ async::awaitable<void> VirtualHosts::hold(const model::Cluster& cluster, const m
   auto current = tables->find_job(model::kDefaultNamespace, id);
   if (wanted.empty() || (!pool.machine && (!current || current->stop))) {
     held_.erase(id);
+    outdated_.erase(id);
     if (!current || current->stop) co_return;
     server::DeregisterJob end{.ns = model::kDefaultNamespace, .id = id};
     co_await server_.apply(std::move(end));
@@ -142,17 +143,21 @@ async::awaitable<void> VirtualHosts::hold(const model::Cluster& cluster, const m
   }
   Held now{
       .cluster = cluster.modify_index, .job = current && !current->stop ? current->job_modify_index : 0, .hosts = {}};
-  for (const auto& host : wanted) now.hosts.push_back(host.name);
+  for (const auto& host : wanted)
+    now.hosts.push_back(host.status == model::HostStatus::pending ? host.name + "*" : host.name);
   if (const auto known = held_.find(id); now.job != 0 && known != held_.end() && known->second == now) co_return;
   server::RegisterJob wish;
   bool same = false;
+  std::set<std::string> outdated;
   auto write = [&] {
     wish.job = pool.machine ? *pool_job(cluster, pool, wanted) : with_groups_of(*current, wanted);
+    if (pool.machine && current) outdated = keep_made(wish.job, *current, pool, wanted);
     same = now.job != 0 && server::same_specification(*current, wish.job);
   };
   co_await async::on_pool(pool_, write);
   if (!same) now.job = (co_await server_.apply(std::move(wish))).job_modify_index;
   held_[id] = std::move(now);
+  outdated_[id] = std::move(outdated);
 }
 
 /// Hosts that were to go, and of whose machines nothing is anywhere any more. A machine for which there was no room yet

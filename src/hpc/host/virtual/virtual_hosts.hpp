@@ -33,7 +33,7 @@ class VirtualHosts {
   /// What a pool's job was made of: as long as that stays there is nothing to compare.
   struct Held {
     model::Revision cluster = 0, job = 0;
-    std::vector<std::string> hosts;
+    std::vector<std::string> hosts;  ///< those that are made anew with a mark
     bool operator==(const Held&) const = default;
   };
   async::awaitable<void> act();
@@ -47,7 +47,8 @@ class VirtualHosts {
   async::Pool& pool_;
   VirtualHostsOptions options_;
   server::Follower follower_;
-  std::map<std::string, Held> held_;  ///< by the job
+  std::map<std::string, Held> held_;                       ///< by the job
+  std::map<std::string, std::set<std::string>> outdated_;  ///< by the job: hosts that have what was declared before
   async::TaskGroup tasks_;
 };
 

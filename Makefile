@@ -2,6 +2,7 @@
 #   make up      a real Slurm cluster on this machine, ending in a finished srun
 #   make test    all tests
 # make up CLUSTER=examples/decoupled: the same with its critical services in capsules.
+# make up CLUSTER=examples/elastic: a small one, whose compute hosts are made while Slurm jobs wait for them.
 # Then: make bench, make down, make format, make lint, make install, make deb; make differential (needs go).
 PRESET ?= release
 BUILD := build/$(PRESET)

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "tables/pool_hosts.hpp"
 #include "tables/slurm_members.hpp"
 
 namespace underway::host {
@@ -63,6 +64,12 @@ server::FollowerOptions Controller::what_hosts_follow() const {
       if (host->status == model::HostStatus::stopping || host->status == model::HostStatus::stopped)
         scopes.push_back(
             {tables::Topic::records, tables::record_key<model::SlurmMember>(host->cluster + "/" + host->name)});
+    }
+    // How many hosts a pool is to have that grows.
+    for (const auto& cluster : tables.clusters()) {
+      for (const auto& pool : cluster->pools) {
+        if (pool.elastic) scopes.push_back(tables::record_scope<model::PoolHosts>(cluster->name + "/" + pool.name));
+      }
     }
     return scopes;
   };

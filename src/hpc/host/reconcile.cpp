@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "host/addresses.hpp"
 #include "server/job/job_decisions.hpp"
+#include "tables/pool_hosts.hpp"
 #include "tables/slurm_members.hpp"
 
 namespace underway::host {
@@ -58,12 +59,24 @@ void assign(const model::Cluster& cluster, const std::vector<tables::Row<model::
 
 }  // namespace
 
-HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing) {
+WantedHosts wanted_hosts(const tables::Tables& tables, const model::Cluster& cluster) {
+  WantedHosts out;
+  for (const auto& pool : cluster.pools) {
+    const auto decided =
+        pool.elastic ? tables::find_record<model::PoolHosts>(tables, cluster.name + "/" + pool.name) : std::nullopt;
+    out[pool.name] = model::hosts_to_have(pool, decided);
+  }
+  return out;
+}
+
+HostChanges compare(const model::Cluster& cluster, const WantedHosts& wanted_names,
+                    const std::vector<tables::Row<model::Host>>& existing) {
   HostChanges changes;
   std::set<std::string> wanted;
   for (const auto& pool : cluster.pools) {
-    if (cluster.stop) break;
-    for (const auto& name : pool.host_names()) {
+    const auto names = wanted_names.find(pool.name);
+    if (cluster.stop || names == wanted_names.end()) continue;
+    for (const auto& name : names->second) {
       wanted.insert(name);
       const bool exists =
           std::any_of(existing.begin(), existing.end(), [&](const auto& host) { return host->name == name; });
@@ -109,7 +122,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Fol
   for (const auto& cluster : tables.clusters()) {
     if (cluster->stop && !request.may_empty(tables, *cluster)) continue;
     const auto existing = tables.hosts(cluster->name);
-    auto changes = compare(*cluster, existing);
+    auto changes = compare(*cluster, wanted_hosts(tables, *cluster), existing);
     for (auto& host : changes.added) {
       host.created_at = unix_nanos(context.now);
       decision.changes.push_back(tables::PutHost{std::move(host)});

@@ -12,9 +12,15 @@ struct HostChanges {
   std::vector<std::string> removed;  ///< names
 };
 
+/// Names of the hosts that each pool is to have, by the pool.
+using WantedHosts = std::map<std::string, std::vector<std::string>>;
+/// As the pools are declared; of those that grow, as was decided last (model/elastic/growth.hpp).
+WantedHosts wanted_hosts(const tables::Tables& tables, const model::Cluster& cluster);
+
 /// What is missing and what is too much. Hosts that stay keep their addresses.
 /// Errors: exhausted when a network has no address left; invalid when its CIDR is none.
-HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing);
+HostChanges compare(const model::Cluster& cluster, const WantedHosts& wanted,
+                    const std::vector<tables::Row<model::Host>>& existing);
 
 /// The host records of all clusters made to follow their pools. A host that was to go, is wanted again, and has not
 /// been let go by Slurm yet, stays. A cluster that is being taken down keeps its hosts while `may_empty` is false: its

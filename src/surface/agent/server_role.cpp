@@ -282,6 +282,7 @@ ServerLoops::ServerLoops(ServerRoleRunner& server, const Config& config, host::P
       slurm_drains_(server.server(), executor),
       slurm_reconciler_(server.server(), executor),
       slurm_members_(server.server(), pool, executor),
+      growth_(server.server(), pool, executor),
       node_executor_(server.server(), executor),
       fence_(server.server(), provider, pool),
       capsules_(server.server(), node_executor_, fence_, executor,
@@ -289,6 +290,7 @@ ServerLoops::ServerLoops(ServerRoleRunner& server, const Config& config, host::P
   if (provider != nullptr)
     hosts_.emplace(server.server(), *provider, pool, executor, clock, controller_options(config, server));
   server.set_capsules(capsules_);
+  server.set_growth(growth_);
 }
 
 async::awaitable<void> ServerLoops::start_hosts() {
@@ -300,10 +302,12 @@ void ServerLoops::start() {
   slurm_drains_.start();
   slurm_reconciler_.start();
   slurm_members_.start();
+  growth_.start();
   capsules_.start();
 }
 
 async::awaitable<void> ServerLoops::stop() {
+  co_await growth_.stop();
   co_await slurm_members_.stop();
   co_await slurm_reconciler_.stop();
   co_await slurm_drains_.stop();

@@ -11,6 +11,7 @@
 #include "async/group.hpp"
 #include "async/workers.hpp"
 #include "files/masters/service.hpp"
+#include "growth/growth.hpp"
 #include "host/controller.hpp"
 #include "host/fence.hpp"
 #include "host/virtual/virtual_hosts.hpp"
@@ -42,6 +43,7 @@ class ServerRoleRunner {
   /// See machine_links. Errors: as there, and what keeps it from listening.
   std::string links_of_machines(const Config& config, const model::Cluster& cluster);
   void set_capsules(ownership::Controller& capsules) { api_.capsules = &capsules; }
+  void set_growth(growth::Growth& growth) { api_.growth = &growth; }
   /// For a node in this process, and for hosts of ours.
   async::awaitable<std::string> make_join_token(server::NewJoinToken request) {
     return api::make_join_token(api_, std::move(request));
@@ -90,6 +92,7 @@ class ServerLoops {
   slurm::DrainController slurm_drains_;
   slurm::Reconciler slurm_reconciler_;
   slurm::MemberController slurm_members_;
+  growth::Growth growth_;
   ownership::LinkExecutor node_executor_;
   host::HostFence fence_;
   ownership::Controller capsules_;

@@ -24,6 +24,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_capsule_routes(routes, api);
   add_slurm_routes(routes, api);
   add_status_routes(routes, api);
+  add_elastic_routes(routes, api);
   add_event_routes(routes, api);
   add_explain_routes(routes, api);
   add_trust_routes(routes, api);

@@ -23,6 +23,9 @@ class Controller;
 namespace underway::files {
 class FileService;
 }
+namespace underway::growth {
+class Growth;
+}
 namespace underway::async {
 class Workers;
 }
@@ -71,6 +74,7 @@ struct Api {
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
   files::FileService* files = nullptr;         ///< null: no files are synchronised
   ownership::Controller* capsules = nullptr;   ///< null: no capsules are moved
+  growth::Growth* growth = nullptr;            ///< null: no pool grows here
   /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
   std::function<void()> reload = {};
   std::shared_ptr<Meter> meter = std::make_shared<Meter>();

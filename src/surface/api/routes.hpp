@@ -88,6 +88,7 @@ void add_metrics_routes(Routes& routes, Api& api);
 void add_cluster_routes(Routes& routes, Api& api);
 void add_capsule_routes(Routes& routes, Api& api);
 void add_status_routes(Routes& routes, Api& api);
+void add_elastic_routes(Routes& routes, Api& api);
 void add_event_routes(Routes& routes, Api& api);
 void add_explain_routes(Routes& routes, Api& api);
 void add_trust_routes(Routes& routes, Api& api);

@@ -182,7 +182,9 @@ wire::ClusterBody load_cluster(const std::string& directory, const Arguments& ar
     }
     jobspec::Addresses addresses;
     for (const auto& host : own) addresses[host->name] = host->addresses;
-    for (const auto& host : host::compare(cluster, own).added) addresses[host.name] = host.addresses;
+    host::WantedHosts declared;  // of a pool that grows those that are always there: no file can speak of others
+    for (const auto& pool : cluster.pools) declared[pool.name] = pool.host_names();
+    for (const auto& host : host::compare(cluster, declared, own).added) addresses[host.name] = host.addresses;
     return addresses;
   };
   inputs.roots = [](const model::Cluster& cluster, const hcl::Value&) {

@@ -29,7 +29,7 @@ model::Cluster declared(std::int64_t size) {
 }
 
 std::vector<model::Host> hosts_of(const model::Cluster& cluster) {
-  auto added = compare(cluster, {}).added;
+  auto added = compare(cluster, wanted_hosts(tables::Tables(), cluster), {}).added;
   std::erase_if(added, [](const auto& host) { return host.provider != "qemu"; });
   return added;
 }
@@ -64,6 +64,24 @@ TEST(PoolJob, HasAGroupForEachHostThatStaysAsItIsWhenOthersComeAndGo) {
   EXPECT_EQ(boost::json::serialize(json::to_value(fewer->groups[0])),
             boost::json::serialize(json::to_value(job->groups[1])));
   EXPECT_FALSE(pool_job(cluster, pool, {}));
+}
+
+TEST(PoolJob, MachinesThatSlurmJobsMayRunOnStayAsTheyWereMade) {
+  auto cluster = declared(3);
+  auto& pool = cluster.pools[1];
+  auto hosts = hosts_of(cluster);
+  const auto made = *pool_job(cluster, pool, hosts);
+  pool.memory_mb = 1024;
+  for (auto& host : hosts) host.status = model::HostStatus::running;
+  hosts[2].status = model::HostStatus::pending;
+  auto wish = *pool_job(cluster, pool, hosts);
+  EXPECT_THAT(keep_made(wish, made, pool, hosts), testing::IsEmpty()) << "no Slurm job is on them";
+  pool.slurm = model::SlurmJoin{};
+  EXPECT_THAT(keep_made(wish, made, pool, hosts), ElementsAre("v1", "v2"));
+  const auto memory = [&](std::size_t group) { return wish.groups[group].tasks[0].resources.memory_mb; };
+  EXPECT_EQ(memory(0), memory(2) - 512);
+  EXPECT_EQ(memory(1), memory(0));
+  EXPECT_THAT(keep_made(wish, wish, pool, hosts), testing::IsEmpty()) << "nothing new was declared since";
 }
 
 TEST(PoolJob, PinsProcessorsToCoresOfTheirOwn) {

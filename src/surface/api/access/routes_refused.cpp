@@ -54,7 +54,7 @@ const std::vector<Refusal>& refusals() {
       {"GET", "/v1/client/allocation/:id/pause", "pause of allocation", right::ns(Capability::read_job, of_allocation),
        "tasks have no schedules", "job files here know no `schedule`", "stop the allocation, or use a periodic job"},
       {"PUT|POST", "/v1/client/allocation/:id/pause", "pause allocation",
-       right::ns(Capability::alloc_lifecycle, of_allocation), "tasks cannot be paused",
+       right::ns(Capability::alloc_lifecycle, of_allocation), "tasks have no schedules",
        "job files here know no `schedule`", "stop the allocation, or use a periodic job"},
   };
   return all;

@@ -4,6 +4,7 @@
 #include "api/routes.hpp"
 #include "base/json/json.hpp"
 #include "files/masters/status.hpp"
+#include "growth/growth.hpp"
 #include "ownership/controller.hpp"
 
 namespace underway::api {
@@ -21,6 +22,15 @@ std::map<std::string, std::vector<protocol::LoopTrouble>> node_troubles(Api& api
     const auto node = tables.find_node(id);
     if (node && (cluster.empty() || node->cluster == cluster)) out[node->name] = std::move(troubles);
   }
+  return out;
+}
+
+/// Of the cluster, if its pools grow; of all that do when it is "".
+std::vector<growth::Status> growing(const Api& api, const std::string& cluster) {
+  if (api.growth == nullptr) return {};
+  if (cluster.empty()) return api.growth->status();
+  std::vector<growth::Status> out;
+  if (auto status = api.growth->status(cluster)) out.push_back(*std::move(status));
   return out;
 }
 
@@ -47,6 +57,10 @@ awaitable<Response> read_status(Api& api, Request request) {
     // What keeps everything else from being mended comes first.
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
                             std::make_move_iterator(troubles.attention.end()));
+    if (visibility.nodes) {
+      auto pools = attention_for(growing(api, cluster), api.clock.now());
+      std::ranges::move(pools, std::back_inserter(status.attention));
+    }
     if (api.files != nullptr && visibility.nodes) {
       for (auto& entry : files::attention(files::target_states(tables, *api.files, cluster, linked)))
         status.attention.push_back({std::move(entry.what), std::move(entry.why), std::move(entry.advice)});

@@ -6,6 +6,7 @@
 #include "api/job/shortfall.hpp"
 #include "api/nomad/stubs.hpp"
 #include "base/text.hpp"
+#include "host/reconcile.hpp"
 #include "model/validate/first_cause.hpp"
 #include "ownership/capsules.hpp"
 #include "saving/server_side.hpp"
@@ -164,8 +165,8 @@ wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
 /// Hosts come and go after the request that declares them was acknowledged.
 bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& cluster) {
   std::size_t declared = 0;
-  for (const auto& pool : cluster.pools) {
-    for (const auto& name : pool.host_names()) {
+  for (const auto& [pool, names] : host::wanted_hosts(tables, cluster)) {
+    for (const auto& name : names) {
       ++declared;
       if (!tables.find_host(cluster.name, name)) return false;
     }

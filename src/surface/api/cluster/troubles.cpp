@@ -53,6 +53,25 @@ std::vector<wire::Attention> attention_for(const std::map<std::string, std::vect
   return out;
 }
 
+std::vector<wire::Attention> attention_for(const std::vector<growth::Status>& growing, TimePoint now) {
+  constexpr auto kLasts = std::chrono::minutes(1);
+  std::vector<wire::Attention> out;
+  for (const auto& cluster : growing) {
+    if (!cluster.trouble.empty() && now - from_unix_nanos(cluster.trouble_since) >= kLasts) {
+      const std::string since = cluster.at == 0 ? std::string() : " since " + format_time(from_unix_nanos(cluster.at));
+      out.push_back({fmt::format("cluster '{}' neither grows nor shrinks{}: Slurm does not tell its queue",
+                                 cluster.cluster, since),
+                     cluster.trouble, "try `squeue` beside slurmctld; it is asked again by itself"});
+    }
+    for (const auto& pool : cluster.pools) {
+      if (pool.trouble.empty()) continue;
+      out.push_back({fmt::format("pool '{}' of cluster '{}' should grow and does not", pool.pool, cluster.cluster),
+                     pool.trouble, fmt::format("underway elastic status {}", cluster.cluster)});
+    }
+  }
+  return out;
+}
+
 Troubles troubles_of(Api& api) {
   Troubles out;
   if (const auto& trouble = api.server.writer().trouble()) {

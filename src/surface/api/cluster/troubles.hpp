@@ -5,6 +5,7 @@
 
 #include "api/api.hpp"
 #include "api/cluster/status.hpp"
+#include "growth/status.hpp"
 
 namespace underway::api {
 
@@ -20,5 +21,8 @@ Troubles troubles_of(Api& api);
 std::vector<wire::Attention> attention_for(const async::LoopRegistry& loops);
 /// By the name of its node. A loop that is in trouble on many nodes for one reason is one entry.
 std::vector<wire::Attention> attention_for(const std::map<std::string, std::vector<protocol::LoopTrouble>>& nodes);
+/// Of clusters whose queue cannot be read, and of pools that should grow and do not.
+/// What lasts for less than a minute needs nobody: slurmctld is started again.
+std::vector<wire::Attention> attention_for(const std::vector<growth::Status>& growing, TimePoint now);
 
 }  // namespace underway::api

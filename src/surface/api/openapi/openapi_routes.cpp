@@ -1,6 +1,7 @@
 // What is said of each route: in the order of the reference.
 #include "api/openapi/openapi.hpp"
 #include "files/masters/status.hpp"
+#include "growth/status.hpp"
 #include "image/store.hpp"
 #include "model/access/auth_method.hpp"
 #include "model/access/quota.hpp"
@@ -16,6 +17,7 @@
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
 #include "protocol/client_messages.hpp"
+#include "protocol/messages.hpp"
 #include "run/extension.hpp"
 #include "trust/messages.hpp"
 #include "wire/access/join_token.hpp"
@@ -132,7 +134,7 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/client/identity", "Refused: a node's identity is its certificate."},
       {"PUT|POST", "/v1/client/identity/renew", "Refused: a node's identity is its certificate."},
       {"GET", "/v1/client/allocation/:id/pause", "Refused: tasks have no schedules."},
-      {"PUT|POST", "/v1/client/allocation/:id/pause", "Refused: tasks cannot be paused."},
+      {"PUT|POST", "/v1/client/allocation/:id/pause", "Refused: tasks have no schedules."},
       {"GET", "/v1/client/fs/ls/:id", "Lists a directory of the allocation."},
       {"GET", "/v1/client/fs/stat/:id", "Tells about a file."},
       {"GET", "/v1/client/fs/cat/:id", "Reads a file."},
@@ -294,6 +296,13 @@ const std::vector<Documented>& documented_routes() {
       {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
+      {"PUT|POST", "/v1/underway/allocation/:id/pause",
+       "Has the allocation's virtual machines stand still, in memory: {Task}; without, all that run."},
+      {"PUT|POST", "/v1/underway/allocation/:id/resume", "The opposite: {Task}; without, all that run."},
+      {"PUT|POST", "/v1/underway/allocation/:id/checkpoint",
+       "Keeps the allocation's virtual machines as they are now; they go on: {Task}; without, all that run. It takes "
+       "as long as their memory does.",
+       nullptr, &structure_of<protocol::TaskCheckpoint>(), true},
       {"GET", "/v1/underway/allocation/:id/capsule/changes",
        "What the allocation's capsule has changed since its image.", nullptr, &structure_of<run::Changes>()},
       {"GET", "/v1/underway/allocation/:id/capsule/services", "The services of the allocation's capsule.", nullptr,
@@ -387,6 +396,13 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<model::ChangeEntry>(), true},
       {"GET", "/v1/underway/audit", "Reads the audit log: ?since, who, limit; with ?follow=true, line by line."},
       {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<wire::Status>()},
+      {"GET", "/v1/underway/elastic", "Lists the clusters whose pools grow and shrink as Slurm's queue asks.", nullptr,
+       &structure_of<growth::Status>(), true},
+      {"GET", "/v1/underway/elastic/:cluster", "How the pools of a cluster that grow stand, and why.", nullptr,
+       &structure_of<growth::Status>()},
+      {"GET", "/v1/underway/elastic/:cluster/job/:id",
+       "Why a Slurm job waits, and whether hosts are made for it; the id is Slurm's: 17, 17_3, 17+1.", nullptr,
+       &structure_of<growth::JobExplanation>()},
   };
   return routes;
 }

@@ -59,6 +59,36 @@ void add_own(Exposition& to, const ServerSnapshot& from) {
   to.sample("underway.http.request_seconds", from.meter.times(), 1);
 }
 
+/// Pools that grow and shrink: how many hosts they have in which phase, and what was done so far.
+void add_growth(Exposition& to, const ServerSnapshot& from) {
+  using growth::PoolStatus;
+  constexpr std::pair<const char*, std::int64_t PoolStatus::*> kPhases[] = {{"booting", &PoolStatus::booting},
+                                                                            {"idle", &PoolStatus::idle},
+                                                                            {"busy", &PoolStatus::busy},
+                                                                            {"leaving", &PoolStatus::leaving},
+                                                                            {"asleep", &PoolStatus::asleep}};
+  if (!from.growth) return;
+  const auto count = [](std::int64_t value) { return static_cast<double>(value); };
+  for (const auto& cluster : from.growing) {
+    for (const auto& pool : cluster.pools) {
+      for (const auto& [phase, hosts] : kPhases)
+        to.gauge("underway_elastic_hosts", count(pool.*hosts),
+                 labels({{"cluster", cluster.cluster}, {"phase", phase}, {"pool", pool.pool}}));
+    }
+    if (cluster.at == 0) continue;  // what is not known is not told as 0
+    const auto names = labels({{"cluster", cluster.cluster}});
+    const std::chrono::duration<double> since = from.now - from_unix_nanos(cluster.at);
+    to.gauge("underway_elastic_pending_slurm_jobs", count(cluster.pending), names);
+    to.gauge("underway_elastic_since_look_seconds", std::max(since.count(), 0.0), names);
+  }
+  to.gauge("underway_elastic_decision_ms", from.growth->last_decision_ms);
+  to.counter("underway.elastic.looks", count(from.growth->looks));
+  to.counter("underway.elastic.failed_looks", count(from.growth->failed_looks));
+  to.counter("underway.elastic.hosts_asked_for", count(from.growth->hosts_asked_for));
+  to.counter("underway.elastic.hosts_given_back", count(from.growth->hosts_given_back));
+  to.counter("underway.elastic.failed_boots", count(from.growth->failed_boots));
+}
+
 /// Evaluations that wait to be planned: of one job one at a time.
 void add_broker(Exposition& to, const ServerSnapshot& from, const LabelsPtr& host, const MetricsView& view) {
   std::array<std::int64_t, 4> ready{};
@@ -223,6 +253,7 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view) {
   const LabelsPtr host = view.nodes ? labels({{"host", from.host}}) : nullptr;
   add_own(to, from);
+  add_growth(to, from);
   if (view.nodes) add_loop_metrics(to, from.loops);
   to.gauge("nomad.nomad.job_status.pending", static_cast<double>(from.by_status[0]), host);
   to.gauge("nomad.nomad.job_status.running", static_cast<double>(from.by_status[1]), host);

@@ -7,6 +7,7 @@
 
 #include "api/operator/meter.hpp"
 #include "api/operator/metrics.hpp"
+#include "growth/status.hpp"
 #include "protocol/client_messages.hpp"
 #include "server/server.hpp"
 
@@ -41,6 +42,8 @@ struct ServerSnapshot {
   std::vector<tables::Row<model::Job>> rows = {};                              ///< when jobs are seen
   std::unordered_map<std::string, server::GroupCounts> groups = {};            ///< likewise
   std::unordered_map<std::string, tables::Row<model::Job>> blocked_jobs = {};  ///< by evaluation
+  std::vector<growth::Status> growing = {};                                    ///< when nodes are seen
+  std::optional<growth::Counters> growth = {};                                 ///< nothing: no pool grows here
 };
 
 /// Between read() and the next co_await; `writer` as it was before read(), which waits for what is under way.

@@ -12,6 +12,7 @@ constexpr std::string_view kNone = "", kHost = "host", kPlace = "datacenter, hos
                            kNode =
                                "datacenter, host, node_class, node_id, node_pool, node_scheduling_eligibility, "
                                "node_status",
+                           kCluster = "cluster", kElasticPool = "cluster, phase, pool",
                            kLoop = "loop, and those of the node if it is a node's", kCpu = "cpu, and those of the node",
                            kDisk = "disk, and those of the node",
                            kGroup = "host, job, namespace, task_group; dispatch_id or periodic_id with parent_id",
@@ -41,6 +42,20 @@ constexpr MetricInfo kMetrics[] = {
     {"underway.http.requests", C, "", kNone, "Requests answered."},
     {"underway.loop.holds", C, "", kNone, "Times that anything kept everybody waiting for 50 ms or more."},
     {"underway.http.request_seconds", S, "s", kNone, "How long requests took that did not wait on purpose."},
+
+    {"underway_elastic_hosts", G, "", kElasticPool,
+     "Hosts of a pool that grows, by phase: booting, idle, busy, leaving, asleep."},
+    {"underway_elastic_pending_slurm_jobs", G, "", kCluster,
+     "Slurm jobs that wait in a cluster whose pools grow; tasks of arrays each count."},
+    {"underway_elastic_since_look_seconds", G, "s", kCluster,
+     "Since Slurm's queue was last read. A look every few seconds is usual; none is told before the first."},
+    {"underway_elastic_decision_ms", G, "ms", kNone,
+     "How long the newest decision took about how many hosts there be."},
+    {"underway.elastic.looks", C, "", kNone, "Looks at Slurm's queue, for pools that grow."},
+    {"underway.elastic.failed_looks", C, "", kNone, "Looks at Slurm's queue that failed."},
+    {"underway.elastic.hosts_asked_for", C, "", kNone, "Hosts that pools were grown by."},
+    {"underway.elastic.hosts_given_back", C, "", kNone, "Hosts that pools were shrunk by."},
+    {"underway.elastic.failed_boots", C, "", kNone, "Hosts that were asked for and did not come up in time."},
 
     {"nomad.nomad.job_status.pending", G, "", kHost, "Jobs that wait."},
     {"nomad.nomad.job_status.running", G, "", kHost, "Jobs that run."},

@@ -5,6 +5,7 @@
 #include "async/watchdog.hpp"
 #include "base/json/json.hpp"
 #include "base/log.hpp"
+#include "growth/growth.hpp"
 
 namespace underway::api {
 namespace {
@@ -101,6 +102,10 @@ awaitable<Response> metrics(Api& api, std::shared_ptr<std::string> own, Request 
   snapshot.longest_hold_ms = std::chrono::duration_cast<std::chrono::milliseconds>(watchdog.longest()).count();
   snapshot.holds = static_cast<std::int64_t>(watchdog.holds());
   snapshot.meter = *api.meter;
+  if (api.growth != nullptr) {
+    snapshot.growth = api.growth->counters();
+    if (view.nodes) snapshot.growing = api.growth->status();
+  }
   auto node = own_node(api, *tables, *own);
   const auto client = co_await ask_own(api, std::move(node));
   const Duration up = snapshot.now - api.server.started_at();

@@ -203,6 +203,20 @@ TEST(Program, HasTheExitCodesThatTheReferenceNames) {
   EXPECT_EQ(run_program({"job", "plan", "/no/such/file.hcl"}), kPlanFailed);
 }
 
+TEST(Program, TakesTheTaskOfAMachineByItsFlagAlone) {
+  for (const char* verb : {"pause", "resume", "checkpoint"}) {
+    SCOPED_TRACE(verb);
+    EXPECT_EQ(run_program({"alloc", verb}), kUsage);
+    EXPECT_EQ(run_program({"alloc", verb, "3b1c", "db"}), kUsage);
+    EXPECT_EQ(run_program({"alloc", verb, "-task", "db", "3b1c", "-address=unix:///no/such/socket"}), kUnreachable);
+  }
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run_program({"alloc", "checkpoint", "-help"}), kDone);
+  const auto help = testing::internal::GetCapturedStdout();
+  EXPECT_NE(help.find("Keeps a virtual machine as it is now"), std::string::npos) << help;
+  EXPECT_NE(help.find("all tasks that run when not given"), std::string::npos) << help;
+}
+
 TEST(Table, AlignsColumnsAndFitsTheWidth) {
   Table table({"ID", "Name", "Note"});
   table.add({"1", "grüße", "short"});

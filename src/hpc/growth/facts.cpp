@@ -1,0 +1,110 @@
+// What the tables have of growth, and what is written down of it.
+#include "growth/look.hpp"
+#include "tables/slurm_members.hpp"
+
+namespace underway::growth {
+
+using model::PoolHosts;
+
+namespace {
+
+elastic::PoolClass class_of(const model::Pool& pool) {
+  elastic::PoolClass out;
+  static_cast<model::PoolElastic&>(out) = *pool.elastic;
+  out.name = pool.name;
+  out.vcpus = pool.cpus;
+  out.memory_mb = pool.memory_mb;
+  out.min_nodes = pool.size;
+  out.max_nodes = std::max(pool.size, pool.slurm ? pool.slurm->most : 0);
+  if (pool.slurm) out.features = pool.slurm->features;
+  if (!pool.node_class.empty()) out.features.push_back(pool.node_class);
+  out.features.push_back(pool.name);
+  return out;
+}
+
+const model::Pool* growing_pool(const model::Cluster& cluster, const std::string& name) {
+  const auto* pool = cluster.stop ? nullptr : cluster.find_pool(name);
+  return pool != nullptr && pool->elastic ? pool : nullptr;
+}
+
+HostFacts host_facts(const tables::Tables& tables, const model::Host& host) {
+  HostFacts out{.name = host.name, .pool = host.pool, .status = host.status, .created_at = host.created_at};
+  out.placed = host.provider != "qemu" || !host.machine_node.empty();
+  const auto member = tables::find_record<model::SlurmMember>(tables, host.cluster + "/" + host.name);
+  out.admitted = member && member->status == model::SlurmMembership::admitted;
+  return out;
+}
+
+}  // namespace
+
+ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluster) {
+  ClusterFacts out{.name = cluster.name};
+  if (cluster.elastic) out.policy = *cluster.elastic;
+  for (const auto& pool : cluster.pools) {
+    if (!pool.elastic) continue;
+    PoolFacts facts{.type = class_of(pool), .all_names = pool.all_host_names()};
+    const auto known = tables::find_record<PoolHosts>(tables, cluster.name + "/" + pool.name);
+    facts.hosts = known.value_or(PoolHosts{.cluster = cluster.name, .pool = pool.name});
+    facts.hosts.hosts = model::hosts_to_have(pool, known);
+    out.pools.push_back(std::move(facts));
+  }
+  for (const auto& host : tables.hosts(cluster.name)) {
+    if (growing_pool(cluster, host->pool) != nullptr) out.hosts.push_back(host_facts(tables, *host));
+  }
+  out.memory = tables::find_record<Memory>(tables, cluster.name).value_or(Memory{.cluster = cluster.name});
+  return out;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteGrowth& request,
+                                         const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  const auto cluster = tables.find_cluster(request.cluster);
+  if (!cluster || cluster->stop) return decision;
+  for (const auto& hosts : request.pools) {
+    // It was declared otherwise while this was thought about: the next look sees that.
+    if (growing_pool(*cluster, hosts.pool) == nullptr) continue;
+    decision.changes.push_back(tables::put_record(hosts));
+  }
+  const auto written = tables::find_record<Memory>(tables, request.cluster);
+  if (written && request.pools.empty() && !worth_writing(*written, request.memory)) return decision;
+  auto memory = request.memory;
+  memory.written_at = unix_nanos(context.now);
+  decision.changes.push_back(tables::put_record(memory));
+  return decision;
+}
+
+namespace {
+
+struct Leftovers {
+  std::vector<std::string> hosts, memories;  ///< names of their records
+};
+
+Leftovers leftovers_of(const tables::Tables& tables) {
+  Leftovers out;
+  for (const auto& hosts : tables::records<PoolHosts>(tables)) {
+    const auto cluster = tables.find_cluster(hosts.cluster);
+    if (!cluster || (!cluster->stop && growing_pool(*cluster, hosts.pool) == nullptr))
+      out.hosts.push_back(tables::RecordOf<PoolHosts>::name(hosts));
+  }
+  for (const auto& memory : tables::records<Memory>(tables)) {
+    if (!tables.find_cluster(memory.cluster)) out.memories.push_back(memory.cluster);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool anything_to_forget(const tables::Tables& tables) {
+  const auto left = leftovers_of(tables);
+  return !left.hosts.empty() || !left.memories.empty();
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ForgetGrowth&, const server::Context&) {
+  server::Decision<server::Nothing> decision;
+  const auto left = leftovers_of(tables);
+  for (const auto& name : left.hosts) decision.changes.push_back(tables::delete_record<PoolHosts>(name));
+  for (const auto& name : left.memories) decision.changes.push_back(tables::delete_record<Memory>(name));
+  return decision;
+}
+
+}  // namespace underway::growth

@@ -1,0 +1,165 @@
+#include "growth/growth.hpp"
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "slurm/elastic/member_controller.hpp"
+
+namespace underway::growth {
+
+using async::awaitable;
+
+namespace {
+
+bool grows(const model::Cluster& cluster) {
+  return !cluster.stop && std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                                      [](const auto& pool) { return pool.elastic.has_value(); });
+}
+
+}  // namespace
+
+Growth::Growth(server::Server& server, async::Pool& pool, async::Executor executor, Options options)
+    : server_(server),
+      pool_(pool),
+      options_(options),
+      follower_(server.follow(what_growth_follows())),
+      tasks_(std::move(executor), "growth") {}
+
+server::FollowerOptions Growth::what_growth_follows() {
+  server::FollowerOptions out;
+  out.scopes = [](const tables::Tables&) {
+    return std::vector<tables::Scope>{{tables::Topic::clusters, ""}, {tables::Topic::hosts, ""}};
+  };
+  // What Slurm's queue has, no change tells of.
+  out.again = [this](const tables::Tables& tables) -> std::optional<Duration> {
+    const auto clusters = tables.clusters();
+    if (std::none_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return grows(*cluster); }))
+      return std::nullopt;
+    const bool settled =
+        std::all_of(known_.begin(), known_.end(), [](const auto& entry) { return entry.second.settled; });
+    return settled ? options_.rest : options_.poll;
+  };
+  out.gather = std::chrono::milliseconds(100);
+  return out;
+}
+
+void Growth::start() {
+  server_.loops().start(tasks_, {.area = "elastic",
+                                 .name = "growth",
+                                 .trouble = "pools neither grow nor shrink",
+                                 .wait = [this] { return follower_.wait_for_news(); },
+                                 .reconcile = [this] { return reconcile(); },
+                                 .retry = async::RetryPolicy::up_to(options_.retry_after),
+                                 .patience = std::chrono::minutes(5)});
+}
+
+awaitable<void> Growth::stop() { co_await tasks_.stop(); }
+
+std::vector<Status> Growth::status() const {
+  std::vector<Status> out;
+  for (const auto& [name, known] : known_) out.push_back(known.status);
+  return out;
+}
+
+std::optional<Status> Growth::status(const std::string& cluster) const {
+  const auto known = known_.find(cluster);
+  if (known == known_.end()) return std::nullopt;
+  return known->second.status;
+}
+
+std::optional<JobExplanation> Growth::explain(const std::string& cluster, const std::string& job) const {
+  const auto known = known_.find(cluster);
+  if (known == known_.end()) return std::nullopt;
+  return growth::explain(known->second.status, known->second.queue, job);
+}
+
+/// One cluster whose Slurm does not answer keeps no other from growing.
+awaitable<void> Growth::reconcile() {
+  const auto* tables = co_await server_.read();
+  if (anything_to_forget(*tables)) {
+    ForgetGrowth forget;
+    co_await server_.apply(std::move(forget));
+    tables = co_await server_.read();
+  }
+  std::vector<tables::Row<model::Cluster>> clusters;
+  for (const auto& cluster : tables->clusters()) {
+    if (grows(*cluster)) clusters.push_back(cluster);
+  }
+  std::erase_if(known_, [&](const auto& entry) {
+    return std::none_of(clusters.begin(), clusters.end(), [&](const auto& it) { return it->name == entry.first; });
+  });
+  for (const auto& cluster : clusters) {
+    auto& status = known_[cluster->name].status;
+    status.cluster = cluster->name;
+    try {
+      ++counters_.looks;
+      co_await look_after(cluster);
+    } catch (const Error& error) {
+      ++counters_.failed_looks;
+      leave_alone(cluster->name, error.one_line());
+    }
+  }
+}
+
+void Growth::leave_alone(const std::string& cluster, std::string why) {
+  auto& known = known_[cluster];
+  if (known.status.trouble.empty()) {
+    log::warn("elastic: cluster {} neither grows nor shrinks: {}", cluster, why);
+    known.status.trouble_since = unix_nanos(server_.clock().now());
+  }
+  known.status.trouble = std::move(why);
+  known.settled = true;  // `rest` is soon enough
+}
+
+awaitable<std::string> Growth::command(slurm::Place place, std::vector<std::string> words) {
+  const std::string what = "`" + join(words, " ") + "`";
+  co_return co_await async::within(options_.patience, what,
+                                   slurm::run_in_task(server_, std::move(place), std::move(words)));
+}
+
+awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
+  const std::string name = cluster->name;
+  const auto controller = slurm::controller_of(*co_await server_.read(), name);
+  if (!controller.place) {
+    leave_alone(name, controller.declared ? "slurmctld does not run" : "no job of the cluster runs slurmctld");
+    co_return;
+  }
+  // Nodes first: a job that starts in between is on a node that was idle, which is then not given back, as Slurm
+  // empties it first; the other way round a job that ended would seem to have left its node idle for long.
+  const auto ask_nodes = slurm::records_command();
+  const auto ask_queue = slurm::queue_command();
+  const auto nodes = co_await command(*controller.place, ask_nodes);
+  const auto queue = co_await command(*controller.place, ask_queue);
+  const auto* tables = co_await server_.read();
+  const auto current = tables->find_cluster(name);
+  if (!current || !grows(*current)) co_return;
+  const auto facts = facts_of(*tables, *current);
+  const auto before = known_[name].hosts;
+  const auto looked = known_[name].looked;
+  const auto at = async::LoopClock::now();
+  const auto now = server_.clock().now();
+  SlurmLook look;
+  Outlook outlook;
+  Duration took{};
+  auto decide = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    look = {slurm::parse_queue(queue), slurm::parse_records(nodes)};
+    std::optional<Duration> elapsed;
+    if (looked) elapsed = at - *looked;
+    outlook = think(facts, look, before, now, elapsed);
+    took = std::chrono::steady_clock::now() - begin;
+  };
+  co_await async::on_pool(pool_, decide);
+  NoteGrowth note{name, std::move(outlook.pools), std::move(outlook.memory)};
+  co_await server_.apply(std::move(note));
+  counters_.last_decision_ms = std::chrono::duration<double, std::milli>(took).count();
+  counters_.hosts_asked_for += outlook.asked_for;
+  counters_.hosts_given_back += outlook.given_back;
+  counters_.failed_boots += outlook.failed_boots;
+  known_[name] = {.status = std::move(outlook.status),
+                  .queue = std::move(look.queue),
+                  .hosts = std::move(outlook.hosts),
+                  .looked = at,
+                  .settled = outlook.settled};
+}
+
+}  // namespace underway::growth

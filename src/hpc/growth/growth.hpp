@@ -1,0 +1,67 @@
+#pragma once
+/// @file
+/// Pools with `elastic` have as many hosts as Slurm's queue asks for: looks at Slurm and at the hosts, has the policy
+/// (elastic/tick.hpp) decide, and writes down which hosts each pool is to have. The host controller makes and ends
+/// them, and the member controller of Slurm lets them in and out (slurm/elastic/member_controller.hpp): no Slurm job is
+/// on a host that goes. Runs in the agent that holds the server role.
+
+#include "async/group.hpp"
+#include "async/loop.hpp"
+#include "async/loop_clock.hpp"
+#include "growth/look.hpp"
+#include "growth/status.hpp"
+#include "server/server.hpp"
+#include "slurm/commands.hpp"
+
+namespace underway::growth {
+
+class Growth {
+ public:
+  struct Options {
+    Duration poll = std::chrono::seconds(1);         ///< while jobs wait, or hosts come or go
+    Duration rest = std::chrono::seconds(5);         ///< otherwise
+    Duration patience = std::chrono::seconds(20);    ///< for one command
+    Duration retry_after = std::chrono::seconds(5);  ///< at most
+  };
+  /// All outlive it. `pool`: a long queue takes long to read, and to decide about.
+  Growth(server::Server& server, async::Pool& pool, async::Executor executor, Options options);
+  Growth(server::Server& server, async::Pool& pool, async::Executor executor)
+      : Growth(server, pool, std::move(executor), Options{}) {}
+
+  void start();
+  async::awaitable<void> stop();
+
+  /// As of the newest look; a cluster that was not looked at yet has an `at` of 0. By name. Thread: the loop's.
+  std::vector<Status> status() const;
+  /// Nothing: there is no such cluster, or none of its pools grows.
+  std::optional<Status> status(const std::string& cluster) const;
+  /// Why the job waits. Nothing: as above. `job`: Slurm's number, "17", or a task of an array, "17_3".
+  std::optional<JobExplanation> explain(const std::string& cluster, const std::string& job) const;
+  const Counters& counters() const { return counters_; }
+
+ private:
+  /// What is known of a cluster between looks. Lost with the server, but for what is written down (Memory).
+  struct Known {
+    Status status;
+    std::vector<slurm::QueuedJob> queue;
+    std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
+    std::optional<async::LoopClock::time_point> looked;  ///< when that was
+    bool settled = true;                                 ///< nothing waits, comes or goes
+  };
+  server::FollowerOptions what_growth_follows();
+  async::awaitable<void> reconcile();
+  async::awaitable<void> look_after(tables::Row<model::Cluster> cluster);
+  /// The pools stay as they are for `why`. Said in the log when it begins.
+  void leave_alone(const std::string& cluster, std::string why);
+  async::awaitable<std::string> command(slurm::Place place, std::vector<std::string> words);
+
+  server::Server& server_;
+  async::Pool& pool_;
+  Options options_;
+  std::map<std::string, Known> known_;  ///< by cluster
+  Counters counters_;
+  server::Follower follower_;
+  async::TaskGroup tasks_;
+};
+
+}  // namespace underway::growth

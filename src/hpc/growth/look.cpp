@@ -1,0 +1,201 @@
+#include "growth/look.hpp"
+
+#include "base/text.hpp"
+#include "growth/detail/views.hpp"
+
+namespace underway::growth {
+
+using elastic::BootResult;
+using elastic::NodePhase;
+using elastic::NodeView;
+
+namespace {
+
+class Thinking {
+ public:
+  Thinking(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<std::string, Seen>& before, TimePoint now,
+           std::optional<Duration> elapsed)
+      : facts_(facts), before_(before), views_(detail::views_of(facts, slurm, before, now)) {
+    tick_.now = now;
+    tick_.elapsed = elapsed;
+    for (const auto& pool : facts.pools) pools_[pool.type.name] = pool.hosts;
+    out_.memory = facts.memory;
+  }
+
+  Outlook run(const SlurmLook& slurm) {
+    elastic::Policy policy{facts_.policy, {}};
+    for (const auto& pool : facts_.pools) policy.classes.push_back(pool.type);
+    detail::add_jobs(tick_, slurm.queue, policy, views_.partitions);
+    tick_.nodes = views_.nodes;
+    note_boots();
+    pay();
+    auto decision = elastic::decide(policy, tick_, out_.memory.state);
+    carry_out(decision);
+    for (const auto& pool : facts_.pools) {
+      auto& hosts = pools_[pool.type.name];
+      if (hosts.hosts != pool.hosts.hosts || hosts.gangs != pool.hosts.gangs) out_.pools.push_back(std::move(hosts));
+    }
+    out_.memory.state = std::move(decision.state);
+    out_.memory.written_at = unix_nanos(tick_.now);
+    for (const auto& node : views_.nodes) out_.hosts[node.name] = {node.phase, node.since};
+    describe(policy, std::move(decision.explanation));
+    out_.settled = out_.pools.empty() && out_.status.pending == 0 && views_.settled;
+    return std::move(out_);
+  }
+
+ private:
+  model::PoolHosts& hosts_of(const std::string& pool) { return pools_.at(pool); }
+
+  const PoolFacts* find_pool(const std::string& name) const {
+    const auto at = std::find_if(facts_.pools.begin(), facts_.pools.end(),
+                                 [&](const PoolFacts& pool) { return pool.type.name == name; });
+    return at == facts_.pools.end() ? nullptr : &*at;
+  }
+
+  bool wanted(const std::string& pool, const std::string& host) {
+    const auto& names = hosts_of(pool).hosts;
+    return std::find(names.begin(), names.end(), host) != names.end();
+  }
+
+  /// What has become of hosts since the look before. One that cannot be made is given back, so that the policy and not
+  /// the provider decides when the next is asked for; of those that are always there the provider tries on.
+  void note_boots() {
+    for (const auto& node : views_.nodes) {
+      const auto known = before_.find(node.name);
+      if (known == before_.end()) continue;
+      const bool was_up = known->second.phase == NodePhase::idle || known->second.phase == NodePhase::busy;
+      const bool is_up = node.phase == NodePhase::idle || node.phase == NodePhase::busy;
+      if (known->second.phase == NodePhase::booting && is_up)
+        tick_.outcomes.push_back({node.class_name, node.name, BootResult::up, {}});
+      if (was_up && node.phase == NodePhase::booting) {
+        tick_.outcomes.push_back({node.class_name, node.name, BootResult::lost, tick_.now - node.booted});
+        ++out_.failed_boots;
+      }
+    }
+    for (const auto& [host, result] : views_.not_made) {
+      const auto& pool = facts_.pools[host.second];
+      auto& names = hosts_of(pool.type.name).hosts;
+      if (static_cast<std::int64_t>(names.size()) <= pool.type.min_nodes) continue;
+      tick_.outcomes.push_back({pool.type.name, host.first, result, {}});
+      ++out_.failed_boots;
+      give_back(pool.type.name, host.first);
+      std::erase_if(tick_.nodes, [&](const NodeView& node) { return node.name == host.first; });
+    }
+  }
+
+  /// Those that are always there stay, however long they take: their provider tries on.
+  void give_back(const std::string& pool, const std::string& host) {
+    auto& hosts = hosts_of(pool);
+    const auto* declared = find_pool(pool);
+    if (declared == nullptr || static_cast<std::int64_t>(hosts.hosts.size()) <= declared->type.min_nodes) return;
+    if (std::erase(hosts.hosts, host) == 0) return;
+    hosts.asked_at.erase(host);
+    hosts.gangs.erase(host);
+    ++out_.given_back;
+  }
+
+  void pay() {
+    std::int64_t hourly = 0;
+    for (const auto& node : views_.nodes) {
+      const auto* pool = find_pool(node.class_name);
+      if (pool != nullptr) hourly += pool->type.hourly();
+    }
+    spend(out_.memory.spending, hourly, tick_.elapsed.value_or(Duration{}), tick_.now);
+    tick_.spent_today = out_.memory.spending.today;
+    tick_.spent_this_month = out_.memory.spending.this_month;
+  }
+
+  void carry_out(const elastic::Decision& decision) {
+    for (const auto* actions : {&decision.shrink, &decision.drain}) {
+      for (const auto& action : *actions) {
+        const auto* node = views_.find(action.node);
+        if (node != nullptr) give_back(node->class_name, action.node);
+      }
+    }
+    for (const auto& name : decision.undrain) {
+      if (const auto* node = views_.find(name)) ask_for(node->class_name, name, node->gang);
+    }
+    for (const auto& grow : decision.grow) make(grow);
+  }
+
+  void ask_for(const std::string& pool, const std::string& host, const std::string& gang) {
+    if (wanted(pool, host)) return;
+    auto& hosts = hosts_of(pool);
+    hosts.hosts.push_back(host);
+    hosts.asked_at[host] = unix_nanos(tick_.now);
+    if (!gang.empty()) hosts.gangs[host] = gang;
+    ++out_.asked_for;
+  }
+
+  /// The lowest names that nobody has: the machine of one that was given back may still run.
+  void make(const elastic::Grow& grow) {
+    const auto* pool = find_pool(grow.class_name);
+    if (pool == nullptr) return;
+    std::int64_t left = grow.count;
+    for (const auto& name : pool->all_names) {
+      if (left == 0) break;
+      if (views_.taken.contains(name) || wanted(grow.class_name, name)) continue;
+      ask_for(grow.class_name, name, grow.gang);
+      --left;
+    }
+  }
+
+  void describe(const elastic::Policy& policy, elastic::Explanation explanation) {
+    Status& status = out_.status;
+    status.cluster = facts_.name;
+    status.at = unix_nanos(tick_.now);
+    for (const auto& job : tick_.pending) status.pending += job.array_remaining;
+    status.running = static_cast<std::int64_t>(tick_.running.size());
+    const auto& spending = out_.memory.spending;
+    if (spending.this_month > 0) {
+      status.spent_today = model::format_money(spending.today);
+      status.spent_this_month = model::format_money(spending.this_month);
+    }
+    for (const auto& type : policy.classes)
+      status.pools.push_back(detail::status_of(type, views_.nodes, out_.memory.state, tick_.now));
+    status.lines = elastic::render(explanation);
+    status.explanation = std::move(explanation);
+  }
+
+  const ClusterFacts& facts_;
+  const std::map<std::string, Seen>& before_;
+  detail::Views views_;
+  std::map<std::string, model::PoolHosts> pools_;  ///< by name, as they are to be
+  elastic::Tick tick_;
+  Outlook out_;
+};
+
+}  // namespace
+
+Outlook think(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<std::string, Seen>& before,
+              TimePoint now, std::optional<Duration> elapsed) {
+  return Thinking(facts, slurm, before, now, elapsed).run(slurm);
+}
+
+JobExplanation explain(const Status& status, const std::vector<slurm::QueuedJob>& queue, const std::string& job) {
+  JobExplanation out{.cluster = status.cluster, .job = job};
+  const auto found = std::find_if(queue.begin(), queue.end(), [&](const auto& it) { return detail::is_job(it, job); });
+  if (found == queue.end()) {
+    out.lines.emplace_back("it is not in Slurm's queue: it has ended, or there never was one");
+    return out;
+  }
+  out.state = found->state;
+  out.reason = found->reason;
+  if (!found->waits()) {
+    out.lines.push_back(fmt::format("it does not wait: it is {} on {}", found->state, join(found->nodes, ", ")));
+    return out;
+  }
+  elastic::Explanation only{.at = status.explanation.at};
+  for (const auto& shape : status.explanation.shapes) {
+    if (detail::is_of_shape(*found, shape)) only.shapes.push_back(shape);
+  }
+  if (only.shapes.empty())
+    out.lines.push_back(fmt::format("it waits for {}, which more nodes do not cure", found->reason));
+  for (auto& line : elastic::render(only)) out.lines.push_back(std::move(line));
+  for (const auto& note : status.explanation.notes) {
+    if (note.find(fmt::format("job {}:", job)) != std::string::npos) out.lines.push_back(note);
+  }
+  return out;
+}
+
+}  // namespace underway::growth

@@ -1,0 +1,85 @@
+#pragma once
+/// @file
+/// From what the tables and Slurm say at one moment to what the pools of a cluster are to have. Pure; growth.hpp
+/// carries it out, looks again, and so on.
+
+#include "elastic/tick.hpp"
+#include "growth/memory.hpp"
+#include "growth/status.hpp"
+#include "model/cluster.hpp"
+#include "server/request.hpp"
+#include "slurm/elastic/job_queue.hpp"
+
+namespace underway::growth {
+
+/// A host of a pool that grows, as the tables have it.
+struct HostFacts {
+  std::string name, pool;
+  model::HostStatus status = model::HostStatus::pending;
+  bool placed = true;           ///< of provider "qemu": a node has its machine, or is to have it
+  bool admitted = false;        ///< Slurm was told of it, and its slurmd may run
+  std::int64_t created_at = 0;  ///< ns since the epoch
+};
+
+/// A pool that grows.
+struct PoolFacts {
+  elastic::PoolClass type;
+  std::vector<std::string> all_names;  ///< of hosts that it may ever have
+  model::PoolHosts hosts;              ///< that it is to have, by the newest decision
+};
+
+/// A cluster that has such pools.
+struct ClusterFacts {
+  std::string name;
+  model::ElasticPolicy policy;
+  std::vector<PoolFacts> pools;
+  std::vector<HostFacts> hosts;  ///< of these pools
+  Memory memory;
+};
+ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluster);
+
+/// A host as it was at a look.
+struct Seen {
+  elastic::NodePhase phase = elastic::NodePhase::booting;
+  TimePoint since{};  ///< in this phase
+};
+
+/// What Slurm says.
+struct SlurmLook {
+  std::vector<slurm::QueuedJob> queue;
+  std::vector<slurm::NodeRecord> records;
+};
+
+struct Outlook {
+  std::vector<model::PoolHosts> pools;  ///< those that are to have other hosts than before
+  Memory memory;
+  std::map<std::string, Seen> hosts;
+  Status status;
+  std::int64_t asked_for = 0, given_back = 0, failed_boots = 0;
+  bool settled = true;  ///< nothing waits, comes or goes
+};
+/// `before`: hosts as they were at the look before. `elapsed`: since then, by a clock that is never set; absent: there
+/// was none.
+Outlook think(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<std::string, Seen>& before,
+              TimePoint now, std::optional<Duration> elapsed);
+
+/// Why a job waits, of the newest decision. Nothing about a job that is not in the queue.
+JobExplanation explain(const Status& status, const std::vector<slurm::QueuedJob>& queue, const std::string& job);
+
+/// What was decided is written down.
+struct NoteGrowth {
+  std::string cluster;
+  std::vector<model::PoolHosts> pools;
+  Memory memory;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteGrowth& request,
+                                         const server::Context& context);
+
+/// Forgets what is known of pools and clusters that do not grow any more.
+struct ForgetGrowth {};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ForgetGrowth& request,
+                                         const server::Context& context);
+/// Whether there is any.
+bool anything_to_forget(const tables::Tables& tables);
+
+}  // namespace underway::growth

@@ -1,0 +1,187 @@
+// The cluster of examples/elastic, on the real thing: hosts are made while Slurm jobs wait for them, and go when nobody
+// has used them for a while; no job is lost by that, and what cannot be cured by hosts is told instead.
+#include <algorithm>
+#include <csignal>
+#include <sstream>
+
+#include "harness/cluster.hpp"
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+using Names = std::vector<std::string>;
+
+const Names kAlways = {"c1", "c2"};
+constexpr std::size_t kMost = 6;
+
+class SlurmGrowth : public testing::Test {
+ protected:
+  void up() const {
+    cluster_.up();
+    ASSERT_TRUE(eventually(seconds(60), [&] { return is_idle("c1") && is_idle("c2"); })) << log();
+    ASSERT_EQ(hosts(), kAlways) << "nobody waits";
+  }
+  void keep_alive(const std::string& span) const {
+    const std::string file = cluster_.directory() + "/cluster.hcl", from = "keep_alive   = \"20s\"";
+    std::string text = read_text(file);
+    const auto at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    write_text(file, text.replace(at, from.size(), "keep_alive   = \"" + span + "\""));
+  }
+
+  std::string submit(const std::string& words) const {
+    const auto told = cluster_.on("login", "sbatch --parsable --chdir=/home " + words);
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    return told.out.substr(0, told.out.find('\n'));
+  }
+  /// A job of one processor that runs until /home/`mark` is there.
+  std::string submit_until(const std::string& mark) const {
+    return submit("--wrap 'until [ -e /home/" + mark + " ]; do sleep 0.2; done'");
+  }
+  /// "JobState=RUNNING Restarts=0", a line for each job that there has been.
+  std::string jobs(const std::string& id = {}) const {
+    return cluster_
+        .on("login",
+            "scontrol -o show job " + id + " | sed 's/.* \\(JobState=[A-Z]*\\) .* \\(Restarts=[0-9]*\\) .*/\\1 \\2/'")
+        .out;
+  }
+  bool is_now(const std::string& id, const std::string& state) const {
+    return jobs(id) == "JobState=" + state + " Restarts=0\n";
+  }
+  std::string node(const std::string& name) const {
+    return cluster_.on("login", "scontrol -o show node " + name + " 2>&1").out;
+  }
+  bool is_idle(const std::string& name) const {
+    const auto now = node(name);
+    return now.find(" State=IDLE") != std::string::npos && now.find("DRAIN") == std::string::npos;
+  }
+
+  /// Of the pool that grows, in the order of `underway host list`; nothing while no server answers.
+  Names hosts() const {
+    Names out;
+    std::istringstream table(cluster_.underway({"host", "list"}).out);
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream words(line);
+      std::string host, of, pool;
+      if (words >> host >> of >> pool && pool == "compute") out.push_back(host);
+    }
+    return out;
+  }
+  bool has(const std::string& host) const {
+    const auto now = hosts();
+    return std::find(now.begin(), now.end(), host) != now.end();
+  }
+  /// As many hosts as are always there, whichever they are, and each an idle node of Slurm, which has no other.
+  bool is_small_again() const {
+    const auto left = hosts();
+    std::string nodes;
+    for (const auto& host : left) nodes += host + "\n";
+    return left.size() == kAlways.size() && cluster_.on("login", "sinfo -h -N -o %N | sort -u").out == nodes &&
+           is_idle(left[0]) && is_idle(left[1]);
+  }
+  /// The line of the pool in `underway elastic status`, its words behind single blanks.
+  std::string pool_line() const {
+    std::istringstream table(cluster_.underway({"elastic", "status"}).out);
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream words(line);
+      std::string out, word;
+      while (words >> word) out += (out.empty() ? "" : " ") + word;
+      if (out.starts_with("compute ")) return out;
+    }
+    return {};
+  }
+  std::string explain(const std::string& id) const { return cluster_.underway({"elastic", "explain", id}).out; }
+  std::string log() const {
+    std::string out;
+    for (const Names& words : {Names{"status"}, {"host", "list"}, {"elastic", "status"}})
+      out += cluster_.underway(words).out;
+    return out + cluster_.on("login", "sinfo -N; squeue; scontrol -o show job; scontrol -o show node").out +
+           read_text(cluster_.state() + "/agent.log");
+  }
+
+  Cluster cluster_{"elastic"};
+};
+
+TEST_F(SlurmGrowth, AJobOfMoreHostsThanThereAreGetsThemAndTheyGoWhenNobodyUsesThem) {
+  up();
+  // As somebody types it: srun waits until its hosts are there.
+  const auto ran = cluster_.on("login", "srun -N4 hostname >/home/ran && sort /home/ran", seconds(60));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err << log();
+  EXPECT_EQ(ran.out, "c1\nc2\nc3\nc4\n");
+  EXPECT_TRUE(has("c3") && has("c4")) << "they are kept for the next job";
+  EXPECT_TRUE(eventually(seconds(20), [&] { return pool_line().starts_with("compute 2 6 0 4 0 "); }))
+      << cluster_.underway({"elastic", "status"}).out;
+
+  // The next job finds them, and more are made for those that they are too few for.
+  const auto wide = submit("-N3 --wrap 'srun hostname >/home/wide'");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return is_now(wide, "COMPLETED"); })) << log();
+
+  ASSERT_TRUE(eventually(seconds(120), [&] { return is_small_again(); })) << log();
+  EXPECT_EQ(jobs(), "JobState=COMPLETED Restarts=0\nJobState=COMPLETED Restarts=0\n");
+  EXPECT_TRUE(eventually(seconds(20), [&] { return pool_line().starts_with("compute 2 6 0 2 0 0 0"); }))
+      << cluster_.underway({"elastic", "status"}).out;
+}
+
+TEST_F(SlurmGrowth, AJobThatThePoolCannotServeIsToldWhyAndNoHostIsMade) {
+  up();
+  const auto vast = submit("-N7 --wrap true");
+  EXPECT_TRUE(eventually(seconds(30),
+                         [&] {
+                           const auto told = explain(vast);
+                           return told.find("PENDING") != std::string::npos &&
+                                  told.find("class 'compute' has 2 of 6 nodes") != std::string::npos;
+                         }))
+      << explain(vast) << log();
+  EXPECT_TRUE(stays(seconds(5), [&] { return hosts() == kAlways; })) << log();
+  EXPECT_TRUE(is_now(vast, "PENDING")) << jobs(vast);
+
+  // It does not keep hosts from those that can be served.
+  const auto served = submit("-N3 --wrap true");
+  EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(served, "COMPLETED"); })) << explain(served) << log();
+  EXPECT_TRUE(is_now(vast, "PENDING")) << jobs(vast);
+  EXPECT_EQ(cluster_.on("login", "scancel " + vast).exit_code, 0);
+}
+
+TEST_F(SlurmGrowth, AServerThatIsKilledWhileHostsAreMadeGoesOnWithThem) {
+  up();
+  const auto wide = submit("-N5 --wrap 'srun hostname >/home/wide'");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return hosts().size() > kAlways.size(); })) << log();
+  for (const int pid : cluster_.server_agents()) ::kill(pid, SIGKILL);
+  ASSERT_TRUE(eventually(seconds(10), [&] { return cluster_.server_agents().empty(); }));
+  cluster_.up();
+  std::size_t seen = 0;
+  EXPECT_TRUE(eventually(seconds(120), [&] {
+    seen = std::max(seen, hosts().size());
+    return is_now(wide, "COMPLETED");
+  })) << log();
+  EXPECT_LE(seen, kMost);
+  EXPECT_LE(cluster_.agents().size(), kMost + 3) << "of its hosts, of mgmt and login, and the server";
+  EXPECT_EQ(cluster_.on("login", "sort /home/wide").out, "c1\nc2\nc3\nc4\nc5\n");
+  EXPECT_TRUE(eventually(seconds(120), [&] { return is_small_again(); })) << log();
+  EXPECT_EQ(jobs(), "JobState=COMPLETED Restarts=0\n");
+}
+
+TEST_F(SlurmGrowth, AHostWithAJobStaysUntilThatHasEndedByItself) {
+  keep_alive("2s");
+  up();
+  const Names first = {submit_until("early"), submit_until("early")};
+  ASSERT_TRUE(eventually(seconds(60), [&] { return is_now(first[0], "RUNNING") && is_now(first[1], "RUNNING"); }))
+      << log();
+  EXPECT_EQ(hosts(), kAlways) << "they have room for both";
+  const auto last = submit_until("late");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return is_now(last, "RUNNING"); })) << log();
+  EXPECT_EQ(cluster_.on("login", "squeue -h -o %N -j " + last).out, "c3\n");
+
+  // Nobody waits any more, and the others have room: still it is not ended.
+  cluster_.on("login", "touch /home/early");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return is_now(first[0], "COMPLETED") && is_now(first[1], "COMPLETED"); }))
+      << log();
+  EXPECT_TRUE(stays(seconds(10), [&] { return is_now(last, "RUNNING") && has("c3"); })) << log();
+  cluster_.on("login", "touch /home/late");
+  EXPECT_TRUE(eventually(seconds(30), [&] { return is_now(last, "COMPLETED"); })) << log();
+  EXPECT_TRUE(eventually(seconds(120), [&] { return is_small_again(); })) << log();
+}
+
+}  // namespace
+}  // namespace underway::harness

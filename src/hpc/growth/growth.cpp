@@ -34,9 +34,7 @@ server::FollowerOptions Growth::what_growth_follows() {
     const auto clusters = tables.clusters();
     if (std::none_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return grows(*cluster); }))
       return std::nullopt;
-    const bool settled =
-        std::all_of(known_.begin(), known_.end(), [](const auto& entry) { return entry.second.settled; });
-    return settled ? options_.rest : options_.poll;
+    return options_.poll;
   };
   out.gather = std::chrono::milliseconds(100);
   return out;
@@ -107,7 +105,21 @@ void Growth::leave_alone(const std::string& cluster, std::string why) {
     known.status.trouble_since = unix_nanos(server_.clock().now());
   }
   known.status.trouble = std::move(why);
-  known.settled = true;  // `rest` is soon enough
+  known.settled = false;
+}
+
+awaitable<bool> Growth::is_quiet(const std::string& cluster, slurm::Place place) {
+  const auto& known = known_[cluster];
+  if (!known.settled || !known.looked || async::LoopClock::now() - *known.looked >= options_.rest) co_return false;
+  const auto ask = slurm::queue_command();
+  const auto printed = co_await command(std::move(place), ask);
+  bool anybody = false;
+  auto read = [&] {
+    const auto queue = slurm::parse_queue(printed);
+    anybody = std::any_of(queue.begin(), queue.end(), [](const auto& job) { return job.waits(); });
+  };
+  co_await async::on_pool(pool_, read);
+  co_return !anybody;
 }
 
 awaitable<std::string> Growth::command(slurm::Place place, std::vector<std::string> words) {
@@ -123,8 +135,9 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
     leave_alone(name, controller.declared ? "slurmctld does not run" : "no job of the cluster runs slurmctld");
     co_return;
   }
-  // Nodes first: a job that starts in between is on a node that was idle, which is then not given back, as Slurm
-  // empties it first; the other way round a job that ended would seem to have left its node idle for long.
+  if (co_await is_quiet(name, *controller.place)) co_return;
+  // Nodes first: a job that starts in between is then seen to run on a node that was idle. The other way round it would
+  // wait, and its node be busy already: a host would be made for nobody.
   const auto ask_nodes = slurm::records_command();
   const auto ask_queue = slurm::queue_command();
   const auto nodes = co_await command(*controller.place, ask_nodes);

@@ -18,8 +18,8 @@ namespace underway::growth {
 class Growth {
  public:
   struct Options {
-    Duration poll = std::chrono::seconds(1);         ///< while jobs wait, or hosts come or go
-    Duration rest = std::chrono::seconds(5);         ///< otherwise
+    Duration poll = std::chrono::seconds(1);         ///< of the queue
+    Duration rest = std::chrono::seconds(5);         ///< of the nodes too, while no job waits and no host comes or goes
     Duration patience = std::chrono::seconds(20);    ///< for one command
     Duration retry_after = std::chrono::seconds(5);  ///< at most
   };
@@ -53,6 +53,8 @@ class Growth {
   async::awaitable<void> look_after(tables::Row<model::Cluster> cluster);
   /// The pools stay as they are for `why`. Said in the log when it begins.
   void leave_alone(const std::string& cluster, std::string why);
+  /// Whether it may rest on the newest look: nothing was under way, and still nobody waits.
+  async::awaitable<bool> is_quiet(const std::string& cluster, slurm::Place place);
   async::awaitable<std::string> command(slurm::Place place, std::vector<std::string> words);
 
   server::Server& server_;

@@ -399,7 +399,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
       ask_restart(EndKind::asked_restart, "Its turn comes again");
       co_return std::nullopt;
     }
-    if (allocation_ != version) templates_.update();
+    if (allocation_ != version || templates_.outdated()) templates_.update();
     side_.spawn("identities", identities_.keep());
     co_return std::nullopt;
   } catch (const Error& error) {

@@ -21,6 +21,9 @@ class TaskTemplates {
   awaitable<void> render_first(const TemplateInputs& inputs);
   /// Renders again beside the runner, and does what the templates want done when they change. One at a time.
   void update();
+  /// Whether what they asked for has changed since they were rendered for the start. Nobody acts on that by itself: to
+  /// be asked when the task has started, which may take minutes.
+  bool outdated() const { return data_changed_; }
   /// What changes from now on is not looked at.
   void stop_watching();
 

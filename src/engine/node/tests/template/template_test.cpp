@@ -243,6 +243,22 @@ TEST_F(TaskTemplateTest, AChangedVariableSignalsTheTask) {
   EXPECT_THAT(drivers.running.at("main")->signals, ElementsAre(SIGHUP));
 }
 
+TEST_F(TaskTemplateTest, WhatChangesWhileTheTaskIsBeingStartedIsSeenAfterwards) {
+  cluster.passwords["nomad/jobs/x"] = "one";
+  auto entry = password_template();
+  entry.change_mode = model::ChangeMode::signal;
+  entry.change_signal = "SIGHUP";
+  drivers.before_start = [&] {
+    cluster.passwords["nomad/jobs/x"] = "two";
+    EXPECT_TRUE(cluster.tell());
+  };
+  run({entry});
+  runtime.advance(0s);
+  ASSERT_EQ(state().state, TaskRunState::running);
+  EXPECT_EQ(rendered(), "pass=two\n");
+  EXPECT_THAT(drivers.running.at("main")->signals, ElementsAre(SIGHUP));
+}
+
 TEST_F(TaskTemplateTest, DataThatKeepsChangingIsLeftToSettle) {
   cluster.passwords["nomad/jobs/x"] = "one";
   auto entry = password_template();

@@ -1,8 +1,10 @@
 // Containers with a user namespace of their own, by the real crun and the real runc.
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 
 #include "base/text.hpp"
+#include "os/fd.hpp"
 #include "os/process/id_map.hpp"
 #include "pod/ids.hpp"
 #include "pod/tests/container_fixture.hpp"
@@ -85,9 +87,15 @@ TEST_P(UserNamespaces, RunAsAUserOfTheImage) {
   auto session = task_->exec(
       {.argv = {"/bin/sh", "-c", "stat -L -c %u /proc/self/fd/0; echo x > /proc/self/fd/1"}, .terminal = true});
   session.child.wait();
-  char text[64] = {};
-  EXPECT_GT(::read(session.terminal.get(), text, sizeof text - 1), 0);
-  EXPECT_STREQ(text, "33\r\nx\r\n");
+  // A terminal hands out what was written to it piece by piece.
+  std::string text;
+  while (std::ranges::count(text, '\n') < 2 && os::wait_for(session.terminal.get(), POLLIN, 5000)) {
+    char piece[64];
+    const ssize_t size = ::read(session.terminal.get(), piece, sizeof piece);
+    if (size <= 0) break;
+    text.append(piece, static_cast<std::size_t>(size));
+  }
+  EXPECT_EQ(text, "33\r\nx\r\n");
   end();
 }
 

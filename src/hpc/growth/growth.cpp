@@ -34,7 +34,10 @@ server::FollowerOptions Growth::what_growth_follows() {
     const auto clusters = tables.clusters();
     if (std::none_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return grows(*cluster); }))
       return std::nullopt;
-    return options_.poll;
+    // Slurm is not kept busy by us: of a long queue the answers take seconds.
+    Duration pause = options_.poll;
+    for (const auto& [name, known] : known_) pause = std::max(pause, 4 * known.took);
+    return pause;
   };
   out.gather = std::chrono::milliseconds(100);
   return out;
@@ -67,7 +70,7 @@ std::optional<Status> Growth::status(const std::string& cluster) const {
 std::optional<JobExplanation> Growth::explain(const std::string& cluster, const std::string& job) const {
   const auto known = known_.find(cluster);
   if (known == known_.end()) return std::nullopt;
-  return growth::explain(known->second.status, known->second.queue, job);
+  return growth::explain(cluster, known->second.explanation, known->second.queue, job);
 }
 
 /// One cluster whose Slurm does not answer keeps no other from growing.
@@ -136,6 +139,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
     co_return;
   }
   if (co_await is_quiet(name, *controller.place)) co_return;
+  const auto begin = async::LoopClock::now();
   // Nodes first: a job that starts in between is then seen to run on a node that was idle. The other way round it would
   // wait, and its node be busy already: a host would be made for nobody.
   const auto ask_nodes = slurm::records_command();
@@ -169,9 +173,11 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   counters_.hosts_given_back += outlook.given_back;
   counters_.failed_boots += outlook.failed_boots;
   known_[name] = {.status = std::move(outlook.status),
+                  .explanation = std::move(outlook.explanation),
                   .queue = std::move(look.queue),
                   .hosts = std::move(outlook.hosts),
                   .looked = at,
+                  .took = async::LoopClock::now() - begin,
                   .settled = outlook.settled};
 }
 

@@ -43,9 +43,11 @@ class Growth {
   /// What is known of a cluster between looks. Lost with the server, but for what is written down (Memory).
   struct Known {
     Status status;
+    elastic::Explanation explanation;
     std::vector<slurm::QueuedJob> queue;
     std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
+    Duration took{};                                     ///< that look, with Slurm's answers
     bool settled = true;                                 ///< nothing waits, comes or goes
   };
   server::FollowerOptions what_growth_follows();

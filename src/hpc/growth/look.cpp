@@ -153,8 +153,13 @@ class Thinking {
     }
     for (const auto& type : policy.classes)
       status.pools.push_back(detail::status_of(type, views_.nodes, out_.memory.state, tick_.now));
-    status.lines = elastic::render(explanation);
-    status.explanation = std::move(explanation);
+    status.explanation = explanation;
+    auto& shapes = status.explanation.shapes;
+    const std::size_t more = shapes.size() > kMostShapesTold ? shapes.size() - kMostShapesTold : 0;
+    shapes.resize(shapes.size() - more);
+    status.lines = elastic::render(status.explanation);
+    if (more > 0) status.lines.push_back(fmt::format("and {} more kinds of jobs", more));
+    out_.explanation = std::move(explanation);
   }
 
   const ClusterFacts& facts_;
@@ -172,8 +177,9 @@ Outlook think(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<
   return Thinking(facts, slurm, before, now, elapsed).run(slurm);
 }
 
-JobExplanation explain(const Status& status, const std::vector<slurm::QueuedJob>& queue, const std::string& job) {
-  JobExplanation out{.cluster = status.cluster, .job = job};
+JobExplanation explain(const std::string& cluster, const elastic::Explanation& explanation,
+                       const std::vector<slurm::QueuedJob>& queue, const std::string& job) {
+  JobExplanation out{.cluster = cluster, .job = job};
   const auto found = std::find_if(queue.begin(), queue.end(), [&](const auto& it) { return detail::is_job(it, job); });
   if (found == queue.end()) {
     out.lines.emplace_back("it is not in Slurm's queue: it has ended, or there never was one");
@@ -185,14 +191,14 @@ JobExplanation explain(const Status& status, const std::vector<slurm::QueuedJob>
     out.lines.push_back(fmt::format("it does not wait: it is {} on {}", found->state, join(found->nodes, ", ")));
     return out;
   }
-  elastic::Explanation only{.at = status.explanation.at};
-  for (const auto& shape : status.explanation.shapes) {
+  elastic::Explanation only{.at = explanation.at};
+  for (const auto& shape : explanation.shapes) {
     if (detail::is_of_shape(*found, shape)) only.shapes.push_back(shape);
   }
   if (only.shapes.empty())
     out.lines.push_back(fmt::format("it waits for {}, which more nodes do not cure", found->reason));
   for (auto& line : elastic::render(only)) out.lines.push_back(std::move(line));
-  for (const auto& note : status.explanation.notes) {
+  for (const auto& note : explanation.notes) {
     if (note.find(fmt::format("job {}:", job)) != std::string::npos) out.lines.push_back(note);
   }
   return out;

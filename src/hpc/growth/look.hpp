@@ -55,6 +55,7 @@ struct Outlook {
   Memory memory;
   std::map<std::string, Seen> hosts;
   Status status;
+  elastic::Explanation explanation;  ///< of all jobs; `status` has the first of it
   std::int64_t asked_for = 0, given_back = 0, failed_boots = 0;
   bool settled = true;  ///< nothing waits, comes or goes
 };
@@ -63,8 +64,12 @@ struct Outlook {
 Outlook think(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<std::string, Seen>& before,
               TimePoint now, std::optional<Duration> elapsed);
 
-/// Why a job waits, of the newest decision. Nothing about a job that is not in the queue.
-JobExplanation explain(const Status& status, const std::vector<slurm::QueuedJob>& queue, const std::string& job);
+/// So many kinds of jobs are in a status: whoever submits jobs decides how many there are.
+inline constexpr std::size_t kMostShapesTold = 100;
+
+/// Why a job waits, of the newest decision.
+JobExplanation explain(const std::string& cluster, const elastic::Explanation& explanation,
+                       const std::vector<slurm::QueuedJob>& queue, const std::string& job);
 
 /// What was decided is written down.
 struct NoteGrowth {

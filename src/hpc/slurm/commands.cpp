@@ -17,9 +17,13 @@ bool has_block(const boost::json::value& config, std::string_view type, std::str
                      [&](const auto& block) { return block.is_object() && block.get_object().contains(label); });
 }
 
+/// What Slurm says of 10,000 nodes is 10 MiB, and of 200,000 jobs 40.
+constexpr std::size_t kMostOfSlurm = std::size_t{64} << 20;
+/// A host answers with some lines.
+constexpr std::size_t kMostOfHost = std::size_t{1} << 20;
+
 async::awaitable<std::string> session(server::Server& server, std::string node_id, std::string method,
-                                      protocol::ExecRequest request, std::string what) {
-  constexpr std::size_t kMostOutput = std::size_t{8} << 20;
+                                      protocol::ExecRequest request, std::string what, std::size_t most) {
   auto header = json::to_value(request);
   const auto stream = co_await server.open_stream(std::move(node_id), std::move(method), std::move(header));
   stream->end();
@@ -33,7 +37,7 @@ async::awaitable<std::string> session(server::Server& server, std::string node_i
       continue;
     }
     (chunk->channel == link::Channel::error ? err : out) += chunk->bytes;
-    if (out.size() + err.size() > kMostOutput) throw Error(Code::too_large, fmt::format("{} prints too much", what));
+    if (out.size() + err.size() > most) throw Error(Code::too_large, fmt::format("{} prints too much", what));
   }
   if (exit_code != 0) {
     throw Error(Code::unavailable, fmt::format("{} failed", what))
@@ -74,13 +78,14 @@ async::awaitable<std::string> run_in_task(server::Server& server, Place place, s
   request.task = place.task;
   request.command = {"/bin/sh", "-c", kWithConfiguration, "sh"};
   request.command.insert(request.command.end(), words.begin(), words.end());
-  co_return co_await session(server, place.allocation->node_id, "exec", std::move(request), what);
+  co_return co_await session(server, place.allocation->node_id, "exec", std::move(request), what, kMostOfSlurm);
 }
 
 async::awaitable<std::string> run_on_host(server::Server& server, std::string node_id, std::vector<std::string> words) {
   protocol::ExecRequest request;
   request.command = std::move(words);
-  co_return co_await session(server, std::move(node_id), "host.exec", std::move(request), "a look at the host");
+  co_return co_await session(server, std::move(node_id), "host.exec", std::move(request), "a look at the host",
+                             kMostOfHost);
 }
 
 }  // namespace underway::slurm

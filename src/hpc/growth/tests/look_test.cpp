@@ -78,6 +78,9 @@ class Looking : public testing::Test {
     for (const auto& hosts : out.pools) facts_.pools[0].hosts = hosts;
     return out;
   }
+  JobExplanation explained(const Outlook& out, const std::string& job) const {
+    return explain("tide", out.explanation, slurm_.queue, job);
+  }
   const std::vector<std::string>& wanted() const { return facts_.pools[0].hosts.hosts; }
 
   ClusterFacts facts_;
@@ -189,12 +192,12 @@ TEST_F(Looking, WhatMoreNodesDoNotCureAsksForNone) {
   const auto out = look();
   EXPECT_EQ(out.asked_for, 0);
   EXPECT_EQ(out.status.pending, 3);
-  EXPECT_THAT(explain(out.status, slurm_.queue, "17").lines, ElementsAre(HasSubstr("has 4 processors, they need 64")));
-  EXPECT_THAT(explain(out.status, slurm_.queue, "18").lines, ElementsAre(HasSubstr("class 'compute'")));
-  const auto third = explain(out.status, slurm_.queue, "19");
+  EXPECT_THAT(explained(out, "17").lines, ElementsAre(HasSubstr("has 4 processors, they need 64")));
+  EXPECT_THAT(explained(out, "18").lines, ElementsAre(HasSubstr("class 'compute'")));
+  const auto third = explained(out, "19");
   EXPECT_EQ(third.reason, "Dependency");
   EXPECT_THAT(third.lines, ElementsAre(HasSubstr("Dependency, which more nodes do not cure")));
-  EXPECT_EQ(explain(out.status, slurm_.queue, "20").state, "");
+  EXPECT_EQ(explained(out, "20").state, "");
 }
 
 TEST_F(Looking, WhatNoHostHasAsksForNone) {
@@ -204,9 +207,18 @@ TEST_F(Looking, WhatNoHostHasAsksForNone) {
   slurm_.queue[2].reservation = "maintenance";
   const auto out = look();
   EXPECT_EQ(out.asked_for, 0);
-  EXPECT_THAT(explain(out.status, slurm_.queue, "17").lines, ElementsAre(HasSubstr("'gres:gpu:1'")));
-  EXPECT_THAT(explain(out.status, slurm_.queue, "18").lines, ElementsAre(HasSubstr("'node:gpu[1-3]'")));
-  EXPECT_THAT(explain(out.status, slurm_.queue, "19").lines, ElementsAre(HasSubstr("'reservation:maintenance'")));
+  EXPECT_THAT(explained(out, "17").lines, ElementsAre(HasSubstr("'gres:gpu:1'")));
+  EXPECT_THAT(explained(out, "18").lines, ElementsAre(HasSubstr("'node:gpu[1-3]'")));
+  EXPECT_THAT(explained(out, "19").lines, ElementsAre(HasSubstr("'reservation:maintenance'")));
+}
+
+TEST_F(Looking, OfManyKindsOfJobsSomeAreInTheStatusAndAllAreExplained) {
+  const int kinds = static_cast<int>(kMostShapesTold) + 20;
+  for (int i = 0; i < kinds; ++i) waits(std::to_string(100 + i), 1, 5 + i);
+  const auto out = look();
+  EXPECT_EQ(out.status.explanation.shapes.size(), kMostShapesTold);
+  EXPECT_EQ(out.status.lines.back(), "and 20 more kinds of jobs");
+  for (int i = 0; i < kinds; ++i) EXPECT_THAT(explained(out, std::to_string(100 + i)).lines, SizeIs(1)) << i;
 }
 
 TEST_F(Looking, OfAnArrayAsManyAsMayRunAtOnce) {
@@ -217,7 +229,7 @@ TEST_F(Looking, OfAnArrayAsManyAsMayRunAtOnce) {
   runs("31", {"c2"});
   look();
   EXPECT_THAT(wanted(), SizeIs(4)) << "two more may run beside the one that does";
-  EXPECT_EQ(explain(look().status, slurm_.queue, "30_7").state, "PENDING");
+  EXPECT_EQ(explained(look(), "30_7").state, "PENDING");
 }
 
 TEST_F(Looking, AJobThatNamesSeveralPartitionsIsServedByTheOneThatGrows) {
@@ -265,7 +277,7 @@ TEST_F(Looking, ABudgetThatIsSpentAsksForNone) {
   look();
   const auto out = look(minutes(10));
   EXPECT_EQ(out.asked_for, 0);
-  EXPECT_THAT(explain(out.status, slurm_.queue, "17").lines, ElementsAre(HasSubstr("are spent or bound")));
+  EXPECT_THAT(explained(out, "17").lines, ElementsAre(HasSubstr("are spent or bound")));
 }
 
 }  // namespace

@@ -189,12 +189,13 @@ void Rounds::remember(const TargetTree& tree, const Manifest& manifest,
     // Taken before the file is read: an edit in between does not fit it, and is found by the next look.
     const auto stamp = tree.stamp(entry);
     if (!unmade &&
-        differences(entry, tree.look(entry, known == state_.stamps.end() ? nullptr : &known->second)).empty())
+        differences(entry, tree.look(entry, known == state_.stamps.end() ? nullptr : &known->second)).empty()) {
       applied[entry.path] = entry;
-    else if (before != state_.applied.end())
+      // Of no other: what was edited would be known as what is declared.
+      if (stamp) stamps[entry.path] = *stamp;
+    } else if (before != state_.applied.end()) {
       applied[entry.path] = before->second;
-    const auto it = applied.find(entry.path);
-    if (stamp && it != applied.end() && describe::equal(it->second, entry)) stamps[entry.path] = *stamp;
+    }
   }
   // What should have gone and could not is still ours.
   for (const auto& [path, entry] : state_.applied) {

@@ -57,30 +57,22 @@ std::string version_of(const std::string& program) {
   return text.substr(0, text.find_first_not_of("0123456789."));
 }
 
+/// A QEMU that ends when its guest does.
+std::vector<std::string> kvm_argv(const std::string& program, const std::string& memory,
+                                  const std::vector<std::string>& more) {
+  std::vector<std::string> out = {
+      program, "-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35", "-accel", "kvm", "-cpu", "host",
+      "-m",    memory,        "-no-reboot"};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
 /// What it says on its serial line; empty: nothing that is Linux.
 std::string boot_kernel(const ProbeOptions& options, const std::string& program) {
   os::SpawnSpec spec;
   // It has no root to mount, panics and reboots, which ends this QEMU.
-  spec.argv = {program,
-               "-nodefaults",
-               "-no-user-config",
-               "-display",
-               "none",
-               "-machine",
-               "q35",
-               "-accel",
-               "kvm",
-               "-cpu",
-               "host",
-               "-m",
-               "256",
-               "-no-reboot",
-               "-serial",
-               "stdio",
-               "-kernel",
-               options.kernel,
-               "-append",
-               "console=ttyS0 panic=-1 root=none"};
+  spec.argv = kvm_argv(program, "256",
+                       {"-serial", "stdio", "-kernel", options.kernel, "-append", "console=ttyS0 panic=-1 root=none"});
   const auto done = os::run_program(std::move(spec), options.within);
   if (done.out.find("Linux version") != std::string::npos) return {};
   return fmt::format("a guest of '{}' ended with {} and said nothing: {}", options.kernel, to_string(done.status),
@@ -94,24 +86,9 @@ std::string boot_sector(const ProbeOptions& options, const std::string& program)
   const auto file = os::sealed_memory("boot sector", disk);
   os::SpawnSpec spec;
   spec.fds = {{file.get(), 9}};
-  spec.argv = {program,
-               "-nodefaults",
-               "-no-user-config",
-               "-display",
-               "none",
-               "-machine",
-               "q35",
-               "-accel",
-               "kvm",
-               "-cpu",
-               "host",
-               "-m",
-               "64",
-               "-no-reboot",
-               "-device",
-               "isa-debug-exit,iobase=0xf4,iosize=1",
-               "-drive",
-               "file=/proc/self/fd/9,format=raw,if=ide,readonly=on,file.locking=off,snapshot=on"};
+  spec.argv = kvm_argv(program, "64",
+                       {"-device", "isa-debug-exit,iobase=0xf4,iosize=1", "-drive",
+                        "file=/proc/self/fd/9,format=raw,if=ide,readonly=on,file.locking=off,snapshot=on"});
   const auto done = os::run_program(std::move(spec), options.within);
   if (done.status == os::ExitStatus{kExit, 0}) return {};
   return fmt::format("a guest of a few instructions ended with {}: {}", to_string(done.status),

@@ -108,6 +108,11 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
           fmt::format("{}: the pool needs `cpus` and `memory`, to which what jobs ask for is compared", where));
     const auto wrong = pool.elastic->problems(where);
     out.insert(out.end(), wrong.begin(), wrong.end());
+    // The simulator has these. A site that writes one here counts on it.
+    if (pool.elastic->opportunistic)
+      out.push_back(where + ": opportunistic: nobody can take hosts back; `underway elastic simulate` alone reads it");
+    if (!pool.elastic->owner.empty())
+      out.push_back(where + ": owner: no account's jobs go first; `underway elastic simulate` alone reads it");
     if (!pool.slurm || pool.slurm->most <= pool.size)
       out.push_back(
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
@@ -166,6 +171,11 @@ std::vector<std::string> problems(const Cluster& cluster) {
   }
   if (cluster.elastic) {
     for (auto& wrong : cluster.elastic->problems()) out.push_back("elastic: " + std::move(wrong));
+    if (!describe::equal(cluster.elastic->forecast, ForecastPolicy{}))
+      out.emplace_back(
+          "elastic: forecast: nothing is made ahead of the queue; `underway elastic simulate` alone reads it");
+    if (!describe::equal(cluster.elastic->promises, Promises{}))
+      out.emplace_back("elastic: promises: no Slurm job is put to sleep; `underway elastic simulate` alone reads it");
     const bool any = std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const auto& p) { return p.elastic; });
     if (!any) out.emplace_back("elastic: no pool has a block `elastic`, so none grows");
   }

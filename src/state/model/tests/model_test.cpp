@@ -128,6 +128,49 @@ TEST(Cluster, NamesHostsFromThePattern) {
   EXPECT_EQ(pool.host_names(), std::vector<std::string>{"compute"});
 }
 
+Cluster one_that_grows() {
+  Pool pool{.name = "compute", .size = 2, .hostname = "c%d", .cpus = 4, .memory_mb = 1000};
+  pool.slurm = SlurmJoin{.most = 6};
+  pool.elastic = PoolElastic{};
+  Cluster cluster;
+  cluster.name = "tide";
+  cluster.networks = {{.name = "lan", .cidr = "10.80.0.0/24"}};
+  cluster.pools = {pool};
+  cluster.elastic = ElasticPolicy{};
+  return cluster;
+}
+
+TEST(GrowingPool, NeedsToKnowHowFarItGrowsAndWhatAHostHas) {
+  auto cluster = one_that_grows();
+  EXPECT_EQ(problems(cluster), std::vector<std::string>());
+  cluster.pools[0].cpus = 0;
+  cluster.pools[0].slurm->most = 2;
+  cluster.pools[0].elastic->keep_alive = "a while";
+  cluster.elastic->budget.day = "much";
+  EXPECT_EQ(problems(cluster),
+            (std::vector<std::string>{
+                "pool 'compute': elastic: the pool needs `cpus` and `memory`, to which what jobs ask for is compared",
+                "pool 'compute': elastic: keep_alive is 'a while'; write ski_rental, or a duration as 10m",
+                "pool 'compute': elastic: it grows up to `slurm.most`, which has to be more than its size, 2: slurm { "
+                "most = 10 }",
+                "elastic: budget: day is 'much', which is no amount: write it as 120.50"}));
+  cluster = one_that_grows();
+  cluster.pools[0].elastic.reset();
+  EXPECT_EQ(problems(cluster), std::vector<std::string>{"elastic: no pool has a block `elastic`, so none grows"});
+}
+
+TEST(GrowingPool, IsRefusedWhatNobodyWouldDo) {
+  auto cluster = one_that_grows();
+  cluster.pools[0].elastic->opportunistic = true;
+  cluster.pools[0].elastic->owner = "physics";
+  cluster.elastic->forecast.mode = ForecastMode::act;
+  cluster.elastic->promises.max_suspensions = 1;
+  const auto wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 4U);
+  for (std::size_t i = 0; const auto* key : {"opportunistic: ", "owner: ", "forecast: ", "promises: "})
+    EXPECT_NE(wrong[i++].find(std::string("elastic: ") + key), std::string::npos) << key;
+}
+
 TEST(Cluster, ReportsAllProblemsAtOnce) {
   Cluster cluster;
   cluster.name = "bad name";

@@ -149,7 +149,9 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   const auto* tables = co_await server_.read();
   const auto current = tables->find_cluster(name);
   if (!current || !grows(*current)) co_return;
-  const auto facts = facts_of(*tables, *current);
+  auto facts = facts_of(*tables, *current);
+  // What is written down may be a minute older.
+  if (const auto& newest = known_[name].memory) facts.memory = *newest;
   const auto before = known_[name].hosts;
   const auto looked = known_[name].looked;
   const auto at = async::LoopClock::now();
@@ -166,7 +168,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
     took = std::chrono::steady_clock::now() - begin;
   };
   co_await async::on_pool(pool_, decide);
-  NoteGrowth note{name, std::move(outlook.pools), std::move(outlook.memory)};
+  NoteGrowth note{name, std::move(outlook.pools), outlook.memory};
   co_await server_.apply(std::move(note));
   counters_.last_decision_ms = std::chrono::duration<double, std::milli>(took).count();
   counters_.hosts_asked_for += outlook.asked_for;
@@ -176,6 +178,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
                   .explanation = std::move(outlook.explanation),
                   .queue = std::move(look.queue),
                   .hosts = std::move(outlook.hosts),
+                  .memory = std::move(outlook.memory),
                   .looked = at,
                   .took = async::LoopClock::now() - begin,
                   .settled = outlook.settled};

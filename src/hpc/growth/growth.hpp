@@ -46,6 +46,7 @@ class Growth {
     elastic::Explanation explanation;
     std::vector<slurm::QueuedJob> queue;
     std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
+    std::optional<Memory> memory;                        ///< as of that look
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
     Duration took{};                                     ///< that look, with Slurm's answers
     bool settled = true;                                 ///< nothing waits, comes or goes

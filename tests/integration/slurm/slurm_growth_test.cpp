@@ -119,6 +119,10 @@ TEST_F(SlurmGrowth, AJobOfMoreHostsThanThereAreGetsThemAndTheyGoWhenNobodyUsesTh
 
   ASSERT_TRUE(eventually(seconds(120), [&] { return is_small_again(); })) << log();
   EXPECT_EQ(jobs(), "JobState=COMPLETED Restarts=0\nJobState=COMPLETED Restarts=0\n");
+  // What is remembered from look to look is of the look before: else time seems to leap, and pauses never end.
+  EXPECT_TRUE(stays(seconds(20), [&] {
+    return cluster_.underway({"elastic", "status"}).out.find("the clock was set") == std::string::npos;
+  }));
   EXPECT_TRUE(eventually(seconds(20), [&] { return pool_line().starts_with("compute 2 6 0 2 0 0 0"); }))
       << cluster_.underway({"elastic", "status"}).out;
 }

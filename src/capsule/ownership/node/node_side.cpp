@@ -261,6 +261,29 @@ awaitable<void> NodeSide::run_steps(StepsRequest request) {
   if (steps->failure) throw Error(*steps->failure);
 }
 
+namespace {
+
+/// Who a check that fails may have asked in vain: of a database that is still being converted its clients only say that
+/// nobody listens.
+std::vector<std::string> services_not_ready(run::Control& control) {
+  std::vector<std::string> out;
+  for (const auto& service : control.status().services) {
+    if (service.state == "ready" || service.state == "done") continue;
+    out.push_back(
+        fmt::format("its service '{}' is {} for {}{}", service.name, service.state, human_duration(service.since),
+                    service.restarts > 0 ? fmt::format(", and was started {} times", service.restarts + 1) : ""));
+  }
+  return out;
+}
+
+Error step_failed(const std::string& moment, const run::StepResult& result, std::vector<std::string> not_ready) {
+  Error error(Code::unavailable, fmt::format("the step {} ended with {}", moment, result.result));
+  if (!not_ready.empty()) error.because(std::move(not_ready));
+  return error.because(result.output.empty() ? "it said nothing" : std::string(trim(result.output)));
+}
+
+}  // namespace
+
 awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> steps) {
   auto work = [&] {
     for (const auto& run : run::list_runs(options_.capsules)) {
@@ -268,20 +291,19 @@ awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> 
       auto control = run::Control::connect(run.keeper_dir);
       const auto moment = image::description(describe::Tag<image::Moment>{}).parse(request.moment);
       if (!moment) throw Error(Code::invalid, fmt::format("there are no steps '{}'", request.moment));
-      auto result = control.run_step(static_cast<image::Moment>(*moment), kStepPatience, request.since);
+      const auto result = control.run_step(static_cast<image::Moment>(*moment), kStepPatience, request.since);
+      const bool checks = static_cast<image::Moment>(*moment) == image::Moment::check;
+      auto not_ready = checks ? services_not_ready(control) : std::vector<std::string>();
+      if (!result.succeeded()) throw step_failed(request.moment, result, std::move(not_ready));
       // Steps of a check may ask for anything, or there may be none: what it is there for has to be ready, too.
-      if (static_cast<image::Moment>(*moment) == image::Moment::check && result.succeeded() &&
-          !control.status().healthy())
-        throw Error(Code::unavailable, "its services are not all ready");
-      return result;
+      if (checks && !control.status().healthy())
+        throw Error(Code::unavailable, "its services are not all ready").because(std::move(not_ready));
+      return;
     }
     throw Error(Code::unavailable, fmt::format("allocation {} does not run here", request.alloc.substr(0, 8)));
   };
   try {
-    const auto result = co_await async::on_pool(context_->pool, work);
-    if (!result.succeeded())
-      throw Error(Code::unavailable, fmt::format("the step {} ended with {}", request.moment, result.result))
-          .because(result.output.empty() ? "it said nothing" : std::string(trim(result.output)));
+    co_await async::on_pool(context_->pool, work);
   } catch (const Error& error) {
     steps->failure = error;
   }

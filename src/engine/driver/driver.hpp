@@ -8,8 +8,8 @@
 ///   task->destroy();                          // once it has ended and the result is kept
 ///
 /// Calls block for milliseconds (fork, mounts, cgroup files); `destroy` and a `poll` that finds a dead keeper for up to
-/// seconds, `pause`, `resume` and `checkpoint` as long as they say: run them on the pool. Thread: one at a time per
-/// handle, and beside it one of those three; a driver may be used by several at once.
+/// seconds, `pause`, `resume`, `suspend` and `checkpoint` as long as they say: run them on the pool. Thread: one at a
+/// time per handle, and beside it one of those four; a driver may be used by several at once.
 
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -168,6 +168,9 @@ class TaskHandle {
   virtual void pause();
   /// The opposite. Nothing happens when it runs. Blocks: as pause.
   virtual void resume();
+  /// Puts it to sleep: its memory goes to the disk, and the task ends. Driver::start with the same config goes on from
+  /// there. Blocks: as long as its memory takes to the disk. Errors: those of checkpoint; it runs on.
+  virtual void suspend();
   /// Keeps it as it is now; it goes on. Blocks: as long as its memory takes to the disk.
   virtual Checkpoint checkpoint();
 

@@ -154,7 +154,7 @@ class ExecSession {
 };
 
 /// What can be done to a task that is a virtual machine, while it runs.
-enum class MachineVerb : std::uint8_t { pause, resume, checkpoint };
+enum class MachineVerb : std::uint8_t { pause, resume, suspend, checkpoint };
 
 /// A task that a driver runs, or whose end waits to be fetched.
 class RunningTask {
@@ -179,7 +179,9 @@ class RunningTask {
   /// them at a time.
   virtual awaitable<void> pause() = 0;
   virtual awaitable<void> resume() = 0;
-  /// Without the task's name. It takes as long as the machine's memory does.
+  /// It ends by it. It takes as long as the machine's memory does, and so does a checkpoint, which is without the
+  /// task's name.
+  virtual awaitable<void> suspend() = 0;
   virtual awaitable<protocol::TaskCheckpoint> checkpoint() = 0;
 };
 

@@ -91,6 +91,7 @@ const Structure& description(Tag<AllocationOrder>) {
           .wire<&AllocationOrder::allocation>("Allocation", "The allocation.")
           .wire<&AllocationOrder::start>("Start", "Whether its tasks may start now.")
           .wire<&AllocationOrder::pause>("Pause", "Whether those that run are stopped until then.")
+          .wire<&AllocationOrder::suspend>("Suspend", "Whether they are stopped by going to sleep.")
           .wire<&AllocationOrder::waiting_for>("WaitingFor", "What they wait for, in words.")
           .wire<&AllocationOrder::host_rights>("HostRights", "What its tasks may do to the node.")
           .wire<&AllocationOrder::guarded>("Guarded", "Whether a boot of the machine ends the leave to start.")

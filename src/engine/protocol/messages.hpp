@@ -96,6 +96,7 @@ struct AllocationOrder {
   /// False: what does not run is not started, nor started again, until an order says so: a dependency does not work.
   bool start = true;
   bool pause = false;       ///< with `start` false: what runs is stopped until then
+  bool suspend = false;     ///< with `pause`: it is stopped by going to sleep, and goes on from there
   std::string waiting_for;  ///< for people, when not `start`: "munge on this node"
   /// What its namespace gives its tasks, model::to_words. From a server that knows of no rights: none.
   std::vector<std::string> host_rights;

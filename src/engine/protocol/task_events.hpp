@@ -25,6 +25,7 @@ inline constexpr std::string_view kRestartSignaled = "Restart Signaled";
 inline constexpr std::string_view kSignaling = "Signaling";
 inline constexpr std::string_view kPaused = "Paused";
 inline constexpr std::string_view kResumed = "Resumed";
+inline constexpr std::string_view kSuspended = "Suspended";
 inline constexpr std::string_view kCheckpointed = "Checkpointed";
 inline constexpr std::string_view kTemplate = "Template";
 inline constexpr std::string_view kKilling = "Killing";

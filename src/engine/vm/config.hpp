@@ -52,6 +52,7 @@ struct CloudInitConfig {
 /// What a start does with what the machine saved.
 enum class Resume : std::uint8_t {
   automatic,  ///< goes on from it; refused when it is not whole
+  or_boot,    ///< goes on from it; boots when it is not whole, or another instance's
   cold        ///< boots, and what was saved is removed
 };
 
@@ -65,6 +66,8 @@ struct Config {
   std::map<std::string, std::int64_t> port_map;
   std::vector<std::string> args;
 
+  /// With a name: one that is another instance does not go on with the memory that this one saved.
+  std::string instance;
   std::string name;  ///< empty: the machine is this allocation's and goes with it
   std::string image;
   std::string kernel, initrd, append, firmware;

@@ -121,8 +121,11 @@ const Structure& description(Tag<Config>) {
                                             "PCI devices of the node that are the guest's alone (vfio): "
                                             "`0000:3b:00.0`.")
           .attribute<&Config::resume>("resume", "Resume",
-                                      "`auto`: a machine that sleeps goes on; `cold`: it boots, and what it saved is "
-                                      "removed.")
+                                      "`auto`: a machine that sleeps goes on; `or_boot`: it boots when it cannot; "
+                                      "`cold`: it boots, and what it saved is removed.")
+          .attribute<&Config::instance>("instance", "Instance",
+                                        "A machine of this name that is another instance does not go on where this one "
+                                        "fell asleep.")
           .attribute<&Config::checkpoints>("checkpoints", "Checkpoints", "How many checkpoints are kept.")
           .done();
   return s;

@@ -81,6 +81,9 @@ class MachineTask final : public driver::TaskHandle {
   void resume() override {
     with_machine([](Machine& machine) { machine.unpause(); });
   }
+  void suspend() override {
+    with_machine([](Machine& machine) { machine.suspend(); });
+  }
   driver::Checkpoint checkpoint() override {
     driver::Checkpoint made;
     with_machine([&](Machine& machine) {

@@ -50,6 +50,7 @@ class Making {
     // A firmware without ACPI's tables of QEMU, or another board, has no place for it.
     if (machine.machine.starts_with("pc")) machine.generation = std::string(kNoGeneration);
     machine.uuid = uuid_for(machine.name);
+    machine.instance = config_.instance;
     disks();
     networks();
     ports();

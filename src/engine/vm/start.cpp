@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/json/json.hpp"
+#include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "driver/local_task.hpp"
@@ -216,8 +217,15 @@ class Start {
     }
     finish_restore(layout_.directory, layout_.machine);
     clear_half_made(layout_.directory);
-    saved_ = find_saved(layout_.directory);
-    if (saved_) memory_ = open_verified(layout_.directory, *saved_, layout_.machine);
+    try {
+      saved_ = find_saved(layout_.directory);
+      if (saved_) memory_ = open_verified(layout_.directory, *saved_, layout_.machine);
+    } catch (const Error& error) {
+      if (config_.resume != Resume::or_boot) throw;
+      log::warn("vm: machine '{}' boots anew: {}", layout_.machine.name, error.one_line());
+      saved_.reset();
+      remove_saved(layout_.directory);
+    }
   }
 
   void prepare_disks() {

@@ -190,6 +190,27 @@ const Structure& description(Tag<DesiredTransition>) {
   return s;
 }
 
+const Structure& description(Tag<AllocSleep>) {
+  static const Structure s =
+      Builder<AllocSleep>("sleep of an allocation", "Whether its virtual machines sleep.")
+          .wire<&AllocSleep::wanted>("Wanted", "Whether they are to sleep.")
+          .wire<&AllocSleep::since>("Since", "Unix time in nanoseconds at which that was last asked for.")
+          .wire<&AllocSleep::asleep>("Asleep", "Whether they do: none of them runs.")
+          .wire<&AllocSleep::trouble>("Trouble", "Why they could not be put to sleep and run on; empty: nothing.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocSleepReport>) {
+  static const Structure s =
+      Builder<AllocSleepReport>("sleep report", "What became of the wish that machines sleep.")
+          .wire<&AllocSleepReport::of>("Of", "When that was asked for, Unix time in nanoseconds.")
+          .wire<&AllocSleepReport::asleep>("Asleep", "Whether none of them runs.")
+          .wire<&AllocSleepReport::trouble>("Trouble", "Why they run on; empty: nothing.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Allocation>) {
   static const Structure s =
       Builder<Allocation>("allocation", "One group placed on one node.")
@@ -227,6 +248,7 @@ const Structure& description(Tag<Allocation>) {
           .wire<&Allocation::reschedules>("RescheduleTracker.Events", "The replacements that led to it, oldest first.")
           .wire<&Allocation::unknown_since>("UnknownSince",
                                             "Unix time in nanoseconds since which its node is not heard of; 0: it is.")
+          .wire<&Allocation::sleep>("Sleep", "Whether its virtual machines sleep; absent: they were never asked to.")
           .wire<&Allocation::create_time>("CreateTime", "Unix time in nanoseconds at which it was placed.")
           .wire<&Allocation::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
           .wire<&Allocation::create_index>("CreateIndex", "Revision in which it was placed.")
@@ -251,6 +273,7 @@ const Structure& description(Tag<AllocationUpdate>) {
                                                   "ID of the rollout in which it was measured; empty: none.")
           .wire<&AllocationUpdate::network_status>("NetworkStatus",
                                                    "Where it is reached; absent: its group has no network of its own.")
+          .wire<&AllocationUpdate::sleep>("Sleep", "Whether its machines sleep; absent: they were never asked to.")
           .done();
   return s;
 }

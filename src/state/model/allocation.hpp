@@ -112,6 +112,15 @@ struct DesiredTransition {
   bool no_shutdown_delay = false;
 };
 
+/// Of an allocation whose tasks are virtual machines: whether they are to sleep, with their memory on their node's disk
+/// and their processors and memory free for others. `wanted` is the server's, `asleep` what the node says of it.
+struct AllocSleep {
+  bool wanted = false;     ///< room is held again from the moment that this is taken back
+  std::int64_t since = 0;  ///< when `wanted` last changed, ns since the epoch
+  bool asleep = false;     ///< none of them runs
+  std::string trouble;     ///< why they could not be put to sleep and run on; empty: nothing
+};
+
 struct Allocation {
   std::string id;
   std::string eval_id;
@@ -142,6 +151,7 @@ struct Allocation {
   /// Since when its node is not heard of, ns since the epoch; 0: it is. Stays when the node comes back to find that
   /// something has taken its place, until it is decided which of them goes on.
   std::int64_t unknown_since = 0;
+  std::optional<AllocSleep> sleep;  ///< absent: it was never asked to
   std::int64_t create_time = 0;
   std::int64_t modify_time = 0;
   Revision create_index = 0;
@@ -165,6 +175,8 @@ struct Allocation {
   bool is_healthy() const { return health.healthy.value_or(false) && heard_of(); }
   bool is_ready() const { return health.ready && heard_of(); }
   bool heard_of() const { return !terminal() && client_status != ClientStatus::unknown; }
+  /// Is to sleep, and does: of its resources it holds nothing but the disk, ports and volumes.
+  bool sleeps() const { return sleep && sleep->wanted && sleep->asleep; }
   /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
   std::int64_t index() const;
 };
@@ -174,6 +186,13 @@ std::string allocation_name(std::string_view job_id, std::string_view group, std
 
 /// What holds for it when its node is not heard of, by the version of the job that it runs. Without that: it is lost.
 DisconnectPolicy disconnect_policy(const Allocation& allocation);
+
+/// What became of the wish that an allocation's machines sleep, or sleep no more.
+struct AllocSleepReport {
+  std::int64_t of = 0;  ///< AllocSleep::since of that wish: an answer to an earlier one says nothing of it
+  bool asleep = false;
+  std::string trouble;  ///< why they run on; empty: nothing
+};
 
 /// What a node reports of one allocation, over the link.
 struct AllocationUpdate {
@@ -187,6 +206,7 @@ struct AllocationUpdate {
   std::optional<std::int64_t> job_version;
   std::string deployment_id;
   std::optional<AllocNetworkStatus> network_status;
+  std::optional<AllocSleepReport> sleep;  ///< absent: it was never asked to
 };
 
 const describe::Enumeration& description(describe::Tag<DesiredStatus>);
@@ -203,6 +223,8 @@ const describe::Structure& description(describe::Tag<AllocHealth>);
 const describe::Structure& description(describe::Tag<AllocNetworkStatus>);
 const describe::Structure& description(describe::Tag<RescheduleEvent>);
 const describe::Structure& description(describe::Tag<DesiredTransition>);
+const describe::Structure& description(describe::Tag<AllocSleep>);
+const describe::Structure& description(describe::Tag<AllocSleepReport>);
 const describe::Structure& description(describe::Tag<Allocation>);
 const describe::Structure& description(describe::Tag<AllocationUpdate>);
 

@@ -108,6 +108,11 @@ model::AllocationUpdate AllocationRunner::update() const {
   update.job_version = health_.measured().job_version;
   update.deployment_id = health_.measured().deployment_id;
   if (network_) update.network_status = network_->status;
+  update.sleep = sleep_report();
+  if (asleep()) {
+    update.client_status = model::ClientStatus::running;
+    update.client_description = "Its machines sleep";
+  }
   return update;
 }
 
@@ -144,6 +149,7 @@ void AllocationRunner::review() {
     review_again_ = false;
     const model::TaskGroup& group = group_of(*allocation_);
     const auto tasks = states();
+    follow_sleep();
     direct_checks(tasks);
     limit_run_time(tasks);
     if (!stopping_ && health_.observe(health_signs(tasks))) health_changed();
@@ -339,7 +345,7 @@ void AllocationRunner::obey(StoredOrder order) {
   }
   if (!order_.start) {
     for (const auto& [name, runner] : runners_)
-      if (!is_poststop(runner->task())) runner->hold(order_.waiting_for, order_.pause);
+      if (!is_poststop(runner->task())) runner->hold(order_.waiting_for, order_.pause && !order_.suspend);
   } else {
     for (const auto& [name, runner] : runners_)
       if (runner->running() && !state_.begins_anew) runner->permit();

@@ -119,6 +119,12 @@ class AllocationRunner final : private CheckSubject {
   // allocation_disk.cpp: `ephemeral_disk`, while tasks run
   awaitable<void> watch_disk();
   void judge_disk(const DiskUse& use);
+  // allocation_sleep.cpp: its virtual machines sleep while the order says so
+  void follow_sleep();
+  awaitable<void> put_to_sleep(std::string task);
+  /// Absent: nobody ever asked.
+  std::optional<model::AllocSleepReport> sleep_report() const;
+  bool asleep() const;
   /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
   awaitable<void> stop_in_order();
   void begin_stop();
@@ -160,7 +166,9 @@ class AllocationRunner final : private CheckSubject {
   std::optional<Duration> run_limit_;  ///< what the timer was set by
   bool overdue_ = false;
   bool told_of_disk_ = false;
-  int on_machines_ = 0;  ///< calls of do_to_machines() that go on
+  int on_machines_ = 0;        ///< calls of do_to_machines() and put_to_sleep() that go on
+  std::string sleep_trouble_;  ///< why they run on although they are to sleep
+  std::int64_t sleep_of_ = 0;  ///< the wish that this is about: AllocSleep::since
   async::Event task_event_;
   async::TaskGroup work_;
 };

@@ -181,6 +181,10 @@ class KeptTask final : public RunningTask {
     const auto job = [this] { handle_->resume(); };
     co_await blocking(runtime_, job);
   }
+  awaitable<void> suspend() override {
+    const auto job = [this] { handle_->suspend(); };
+    co_await blocking(runtime_, job);
+  }
   awaitable<protocol::TaskCheckpoint> checkpoint() override {
     driver::Checkpoint made;
     const auto job = [this, &made] { made = handle_->checkpoint(); };

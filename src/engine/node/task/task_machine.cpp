@@ -12,6 +12,8 @@ const char* noun_of(MachineVerb verb) {
       return "pause";
     case MachineVerb::resume:
       return "resumption";
+    case MachineVerb::suspend:
+      return "way to sleep";
     case MachineVerb::checkpoint:
       return "checkpoint";
   }
@@ -29,7 +31,7 @@ model::TaskEvent checkpointed(const protocol::TaskCheckpoint& made) {
 
 }  // namespace
 
-awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(MachineVerb verb) {
+std::shared_ptr<void> TaskRunner::take_machine(MachineVerb verb) {
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
   if (asked_.kill || asked_.restart) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
   if (on_machine_)
@@ -37,7 +39,30 @@ awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(Mac
         .because(fmt::format("its {} is not done yet", noun_of(*on_machine_)))
         .advise("try again when it is: `underway alloc status` shows it");
   on_machine_ = verb;
-  const auto done = std::shared_ptr<void>(nullptr, [this](void*) { on_machine_.reset(); });
+  return {nullptr, [this](void*) { on_machine_.reset(); }};
+}
+
+awaitable<void> TaskRunner::suspend() {
+  const auto turn = take_machine(MachineVerb::suspend);
+  const std::shared_ptr<RunningTask> machine = process_;
+  // It ends by what is asked of it: that is no failure, and it begins again when it is permitted to.
+  asked_.permitted = false;
+  asked_.restart = EndKind::asked_restart;
+  try {
+    co_await machine->suspend();
+    record_event(event::make(protocol::event::kSuspended, "It sleeps: its memory is on the disk"));
+  } catch (Error& error) {
+    if (process_ == machine) {
+      asked_.restart.reset();
+      permit();
+    }
+    error.while_doing(fmt::format("putting task '{}' to sleep", task_->name));
+    throw;
+  }
+}
+
+awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(MachineVerb verb) {
+  const auto turn = take_machine(verb);
   const std::shared_ptr<RunningTask> machine = process_;
   try {
     switch (verb) {
@@ -49,6 +74,8 @@ awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(Mac
         co_await machine->resume();
         record_event(event::make(protocol::event::kResumed, "It goes on where it stood still"));
         break;
+      case MachineVerb::suspend:
+        break;  // ends the task: see suspend()
       case MachineVerb::checkpoint: {
         auto made = co_await machine->checkpoint();
         made.task = task_->name;

@@ -61,6 +61,9 @@ class TaskRunner final : private TaskSubject {
   /// To a virtual machine; what a checkpoint has made. The runner must be there until it returns. Errors: invalid when
   /// it does not run or is being stopped, conflict while another goes on, and those of driver::TaskHandle.
   awaitable<std::optional<protocol::TaskCheckpoint>> do_to_machine(MachineVerb verb);
+  /// Puts a virtual machine to sleep; it goes on from there when it is permitted to. That counts as no failure. Errors:
+  /// as of do_to_machine; then it runs on.
+  awaitable<void> suspend();
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
   void update(std::shared_ptr<const model::Allocation> allocation);
   /// Failed or over before it could run: it never starts.
@@ -121,6 +124,8 @@ class TaskRunner final : private TaskSubject {
 
   void record_event(model::TaskEvent event);
   void become(model::TaskRunState state);
+  /// Has the turn with the machine: one verb at a time.
+  std::shared_ptr<void> take_machine(MachineVerb verb);
   awaitable<void> until_permitted();
   void tell_wait();
   /// Setup and start. Nothing: it runs.

@@ -165,6 +165,11 @@ class FakeTask final : public RunningTask {
   }
   awaitable<void> pause() override { co_await take("pause"); }
   awaitable<void> resume() override { co_await take("resume"); }
+  awaitable<void> suspend() override {
+    co_await take("suspend");
+    if (cannot_sleep) throw Error(Code::exhausted, "the disk is full");
+    end({});
+  }
   awaitable<protocol::TaskCheckpoint> checkpoint() override {
     co_await take("checkpoint");
     co_return protocol::TaskCheckpoint{{}, "c1", 1 << 20, 5};
@@ -187,6 +192,7 @@ class FakeTask final : public RunningTask {
   async::Event changed;
   // What a machine is asked to do.
   bool is_machine = true;
+  bool cannot_sleep = false;
   bool takes_long = false;         ///< while it is set, what was begun does not end
   std::vector<std::string> verbs;  ///< begun
 

@@ -38,6 +38,7 @@ Amount capacity_of(const model::Node& node) {
 }
 
 Amount amount_of(const model::Allocation& allocation) {
+  if (allocation.sleeps()) return {0, 0, allocation.resources.disk_mb};
   if (allocation.job) {
     if (const auto* group = allocation.job->find_group(allocation.group)) {
       const auto total = group->total_resources();

@@ -165,7 +165,7 @@ void Holdings::change(const Hold& hold, int sign) {
 std::shared_ptr<const Hold> hold_of(const model::Allocation& allocation) {
   std::shared_ptr<Hold> hold;
   for (const auto& [name, task] : allocation.resources.tasks) {
-    if (task.cores.empty() && task.devices.empty()) continue;
+    if (allocation.sleeps() || (task.cores.empty() && task.devices.empty())) continue;
     if (!hold) hold = std::make_shared<Hold>();
     hold->cores.insert(hold->cores.end(), task.cores.begin(), task.cores.end());
     for (const auto& device : task.devices)

@@ -79,6 +79,12 @@ Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard*
       return gate;
     }
   }
+  if (allocation.sleep && allocation.sleep->wanted) {
+    gate.start = false;
+    gate.pause = gate.suspend = true;
+    gate.waiting_for = "being woken";
+    return gate;
+  }
   // Its node is back, perhaps without it: until one of the two is chosen it is not begun anew.
   if (allocation.unknown_since > 0 && allocation.job && replaced(tables, *allocation.job, allocation)) {
     gate.start = false;

@@ -49,6 +49,7 @@ struct Gate {
   /// After a boot of its machine it is not started before it is told so again; and its node tells at once what becomes
   /// of it, since somebody waits.
   bool guarded = false;
+  bool suspend = false;  ///< with `pause`: they are stopped by going to sleep
   bool operator==(const Gate&) const = default;
 };
 Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);

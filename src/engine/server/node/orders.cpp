@@ -41,7 +41,7 @@ std::optional<protocol::AllocationsMessage> Orders::next(const tables::Tables& t
     sent = {allocation->alloc_modify_index, allocation->job_version, gate, known->second};
     add_job(message, *allocation);
     protocol::AllocationOrder& order = message.set.emplace_back();
-    order = {*allocation, gate.start, gate.pause, gate.waiting_for, known->second, gate.guarded};
+    order = {*allocation, gate.start, gate.pause, gate.suspend, gate.waiting_for, known->second, gate.guarded};
     // Its turn to stop has not come: until then it is wanted as ever.
     if (!gate.stop) order.allocation.desired_status = model::DesiredStatus::run;
   }

@@ -13,6 +13,15 @@ using model::EvalTrigger;
 
 namespace {
 
+/// An answer to an earlier wish says nothing of the present one. What could not be put to sleep is not tried for ever.
+void note_sleep(model::Allocation& row, const model::AllocationUpdate& update) {
+  if (!row.sleep || !update.sleep || update.sleep->of != row.sleep->since) return;
+  row.sleep->asleep = update.sleep->asleep;
+  if (update.sleep->trouble.empty() || !row.sleep->wanted) return;
+  row.sleep->trouble = update.sleep->trouble;
+  row.sleep->wanted = false;
+}
+
 /// The row as the node reports it; nothing when that is no news.
 std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
   model::Allocation row = current;
@@ -21,6 +30,7 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   row.task_states = update.task_states;
   row.health.ready = update.health.ready;
   if (update.network_status) row.network_status = update.network_status;
+  note_sleep(row, update);
   // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
   const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&
@@ -61,6 +71,9 @@ bool enter_reports(std::vector<Change>& changes, const Tables& tables, const std
     row->modify_time = unix_nanos(context.now);
     heard_again(changes, tables, *row, context);
     if (revise) revise(current, *row);
+    // The node has to hear that they are not to sleep any more.
+    if (current->sleep && current->sleep->wanted && !row->sleep->wanted) row->alloc_modify_index = context.revision;
+    freed = freed || (row->sleeps() && !current->sleeps());
     if (row->client_terminal() && !current->client_terminal()) {
       const bool done = row->client_status == ClientStatus::complete && row->job && row->job->runs_to_its_end();
       if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);

@@ -39,6 +39,7 @@ MachineSpec renamed(MachineSpec then, const MachineSpec& now) {
   then.name = now.name;
   then.uuid = now.uuid;
   then.generation = now.generation;
+  then.instance = now.instance;
   for (std::size_t i = 0; i < std::min(then.nics.size(), now.nics.size()); ++i) then.nics[i] = now.nics[i];
   return then;
 }

@@ -73,6 +73,7 @@ const Structure& description(Tag<MachineSpec>) {
       Builder<MachineSpec>("machine", "A virtual machine.")
           .wire<&MachineSpec::name>("Name", "Its name on this host.")
           .wire<&MachineSpec::uuid>("UUID", "SMBIOS' UUID.")
+          .wire<&MachineSpec::instance>("Instance", "Which it is of those that have had its name; empty: the only one.")
           .wire<&MachineSpec::generation>("Generation", "Another one whenever an earlier state is gone back to.")
           .wire<&MachineSpec::machine>("Machine", "QEMU's machine type, with its version.")
           .wire<&MachineSpec::accelerator>("Accelerator", "tcg or kvm.")

@@ -58,6 +58,7 @@ struct MachineSpec {
   std::string name;
   /// SMBIOS'; empty: none. What follows from it in a guest is read at its boot.
   std::string uuid;
+  std::string instance;  ///< of those that have had its name and directory; the guest does not see it
   /// Another one after each boot, each return to a checkpoint and in each clone: the guest's kernel is told that what
   /// it took for random may have been drawn before (vmgenid). Empty: the machine has no such device.
   std::string generation;

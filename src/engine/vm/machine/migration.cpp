@@ -253,7 +253,7 @@ void Machine::wake(const Saved& saved, const os::Fd& memory) {
   step("forget");
   remove_saved(run_.directory);
   if (saved.running && run_.machine.guest_agent) {
-    constexpr auto kAgent = std::chrono::seconds{1};
+    constexpr auto kAgent = std::chrono::seconds{5};  // of a busy host
     try {
       GuestAgent::connect(run_directory_, std::string(kAgentSocket), who(), kAgent).set_time(kAgent);
     } catch (const Error&) {

@@ -38,7 +38,7 @@ TEST(Config, EveryProblemIsToldWithItsPlace) {
                   "config.machine: must be a machine type of QEMU, as 'pc-q35-7.2'",
                   "config.vcpus: must be from 1 to 1024", "config.name: must be of letters, digits, '-', '_' and '.'",
                   "config.append: is of `kernel`, which is not given", "config.checkpoints: must be at least 1",
-                  "config.resume: must be one of auto, cold", "config.port_map[\"http\"]: must be from 1 to 65535",
+                  "config.resume: must be one of auto, or_boot, cold", "config.port_map[\"http\"]: must be from 1 to 65535",
                   "config.disk \"data\".size: must be a size, as \"10G\"",
                   HasSubstr("config.disk \"data\".bus: must be one of virtio, ide, scsi"),
                   HasSubstr("config.disk \"\": must have a name"), "config.disk \"\": needs an `image` or a `size`",

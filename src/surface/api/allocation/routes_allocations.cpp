@@ -1,5 +1,5 @@
 // Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection; and of
-// virtual machines, which is ours, pause, resume and checkpoint.
+// virtual machines, which is ours, pause, suspend, resume and checkpoint.
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
@@ -8,6 +8,7 @@
 #include "base/json/json.hpp"
 #include "base/json/json_member.hpp"
 #include "protocol/messages.hpp"
+#include "server/node/sleep_decisions.hpp"
 
 namespace underway::api {
 namespace {
@@ -116,7 +117,24 @@ awaitable<Response> pause_allocation(Api& api, Request request) {
   co_return http::json("{}");
 }
 
+/// Answered when it is asked for: that they sleep is told by the allocation.
+awaitable<Response> suspend_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  server::SleepAllocation sleep{row->id};
+  co_await apply(api, request, std::move(sleep));
+  co_return http::json("{}");
+}
+
+/// Of those that sleep, or are to; else of those that were paused.
 awaitable<Response> resume_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  if (row->sleep && row->sleep->wanted) {
+    server::WakeAllocation wake{row->id};
+    co_await apply(api, request, std::move(wake));
+    co_return http::json("{}");
+  }
   request.tell("machines resumed");
   co_await ask_node(api, request, "alloc.resume");
   co_return http::json("{}");
@@ -162,6 +180,8 @@ void add_allocation_routes(Routes& routes, Api& api) {
              {.effect = Effect::changes});
   const auto lifecycle = right::ns(Capability::alloc_lifecycle, of_allocation);
   routes.add("PUT|POST", "/v1/underway/allocation/:id/pause", "pause allocation", lifecycle, with(pause_allocation));
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/suspend", "suspend allocation", lifecycle,
+             with(suspend_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/resume", "resume allocation", lifecycle, with(resume_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/checkpoint", "checkpoint allocation", lifecycle,
              with(checkpoint_allocation));

@@ -114,33 +114,6 @@ int send_signal(const Arguments& arguments) {
   return kDone;
 }
 
-int pause_machines(const Arguments& arguments) {
-  auto client = make_client(arguments);
-  client.pause_allocation(resolve_allocation(client, arguments.positional()[0]), arguments.get("task"));
-  return kDone;
-}
-
-int resume_machines(const Arguments& arguments) {
-  auto client = make_client(arguments);
-  client.resume_allocation(resolve_allocation(client, arguments.positional()[0]), arguments.get("task"));
-  return kDone;
-}
-
-int checkpoint_machines(const Arguments& arguments) {
-  auto client = make_client(arguments);
-  const auto made =
-      client.checkpoint_allocation(resolve_allocation(client, arguments.positional()[0]), arguments.get("task"));
-  if (arguments.has("json")) {
-    print_json(json::to_value(made));
-    return kDone;
-  }
-  Table table({"Task", "Checkpoint", "Memory"});
-  for (const auto& checkpoint : made)
-    table.add({checkpoint.task, checkpoint.id, human_bytes(static_cast<std::uint64_t>(checkpoint.bytes))});
-  table.print();
-  return kDone;
-}
-
 int stop(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string eval =
@@ -184,7 +157,6 @@ int files(const Arguments& arguments) {
 }
 
 constexpr Flag kTask{"task", "NAME", "The task; the only main one when not given.", false};
-constexpr Flag kMachine{"task", "NAME", "The machine's task; all tasks that run when not given.", false};
 constexpr Flag kJob{"job", "", "ID is a job's: its newest allocation, one that runs before others.", false};
 
 }  // namespace
@@ -245,50 +217,6 @@ const Command& alloc_signal_command() {
                                .least = 1,
                                .most = 2,
                                .run = send_signal};
-  return command;
-}
-
-const Command& alloc_pause_command() {
-  static const Command command{
-      .name = "alloc pause",
-      .arguments = "ID",
-      .summary = "Has a virtual machine stand still, in memory.",
-      .details =
-          "Its memory stays on its host, and so it does when the agent is started again. Whoever speaks to it waits, "
-          "and gives up after a time: a node in it counts as down. A stop has it go on first, to shut down.",
-      .examples = {"underway alloc pause 3b1c", "underway alloc pause -task db 3b1c"},
-      .flags = {kMachine},
-      .least = 1,
-      .most = 1,
-      .run = pause_machines};
-  return command;
-}
-
-const Command& alloc_resume_command() {
-  static const Command command{.name = "alloc resume",
-                               .arguments = "ID",
-                               .summary = "Has a virtual machine that was paused go on.",
-                               .examples = {"underway alloc resume 3b1c"},
-                               .flags = {kMachine},
-                               .least = 1,
-                               .most = 1,
-                               .run = resume_machines};
-  return command;
-}
-
-const Command& alloc_checkpoint_command() {
-  static const Command command{
-      .name = "alloc checkpoint",
-      .arguments = "ID",
-      .summary = "Keeps a virtual machine as it is now, memory and disks.",
-      .details =
-          "It stands still until its memory is written, and goes on. It is kept on its node, beside its disks, with as "
-          "many as `checkpoints` of its config says; a machine with `clone` can begin there. Prints what it is called.",
-      .examples = {"underway alloc checkpoint 3b1c", "underway alloc checkpoint -task db -json 3b1c"},
-      .flags = {kMachine, {"json", "", "As JSON."}},
-      .least = 1,
-      .most = 1,
-      .run = checkpoint_machines};
   return command;
 }
 

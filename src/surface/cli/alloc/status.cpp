@@ -27,6 +27,16 @@ void print_task(const std::string& name, const model::TaskState& state) {
 Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
   Lines lines;
   if (allocation.unknown_since > 0) lines.emplace_back("Not Heard Of Since", ago(allocation.unknown_since));
+  if (const auto& sleep = allocation.sleep) {
+    const bool changes = !allocation.terminal() && sleep->wanted != sleep->asleep;
+    if (sleep->wanted || changes)
+      lines.emplace_back("Sleeps", fmt::format("{}, {}",
+                                               !changes        ? "yes"
+                                               : sleep->wanted ? "is falling asleep"
+                                                               : "is being woken",
+                                               ago(sleep->since)));
+    if (!sleep->trouble.empty()) lines.emplace_back("Does Not Sleep", sleep->trouble);
+  }
   if (!allocation.reschedules.empty())
     lines.emplace_back(
         "Reschedules",

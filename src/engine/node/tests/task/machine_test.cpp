@@ -38,6 +38,10 @@ class MachineVerbTest : public RunnerTest {
     });
     runtime.settle();
   }
+  void obey(StoredOrder order) {
+    runner->obey(std::move(order));
+    runtime.settle();
+  }
   model::TaskEvent last(const std::string& task = "main") { return state(task).events.back(); }
 
   bool ended = false, begun_failed = false;
@@ -116,6 +120,77 @@ TEST_F(MachineVerbTest, AreOneAtATimeAndHoldUpNoStop) {
   EXPECT_TRUE(ended);
   EXPECT_FALSE(begun_failed);
   EXPECT_TRUE(let_go);
+}
+
+/// The wish of `since`, as the server orders it.
+StoredOrder asleep(StoredOrder stored, bool wanted, std::int64_t since) {
+  auto& order = stored.order;
+  order.allocation.sleep = model::AllocSleep{.wanted = wanted, .since = since};
+  order.start = !wanted;
+  order.pause = order.suspend = wanted;
+  order.waiting_for = wanted ? "being woken" : "";
+  return stored;
+}
+
+TEST_F(MachineVerbTest, SleepWhileTheyAreToldToAndGoOnInTheSameTask) {
+  const auto order = make_order({make_task("main")});
+  run(order);
+  obey(asleep(order, true, 10));
+  EXPECT_THAT(drivers.order, ElementsAre("main"));
+  auto update = runner->update();
+  ASSERT_TRUE(update.sleep);
+  EXPECT_EQ(update.sleep->of, 10);
+  EXPECT_TRUE(update.sleep->asleep);
+  EXPECT_EQ(update.client_status, model::ClientStatus::running);
+  EXPECT_EQ(update.client_description, "Its machines sleep");
+  EXPECT_EQ(state("main").state, model::TaskRunState::pending);
+  EXPECT_EQ(state("main").restarts, 1) << "of its own will, which no policy counts";
+
+  obey(asleep(order, false, 20));
+  EXPECT_THAT(drivers.order, ElementsAre("main", "main"));
+  update = runner->update();
+  EXPECT_EQ(update.sleep->of, 20);
+  EXPECT_FALSE(update.sleep->asleep);
+  EXPECT_EQ(state("main").state, model::TaskRunState::running);
+}
+
+TEST_F(MachineVerbTest, RunOnWithTheReasonWhenTheyCannotSleep) {
+  const auto order = make_order({make_task("main")});
+  run(order);
+  process().cannot_sleep = true;
+  obey(asleep(order, true, 10));
+  const auto update = runner->update();
+  EXPECT_FALSE(update.sleep->asleep);
+  EXPECT_THAT(update.sleep->trouble, HasSubstr("the disk is full"));
+  EXPECT_EQ(state("main").state, model::TaskRunState::running);
+  EXPECT_THAT(process().verbs, ElementsAre("suspend")) << "it is not tried again by itself";
+  obey(asleep(order, false, 20));
+  EXPECT_EQ(runner->update().sleep->trouble, "");
+  process().cannot_sleep = false;
+  obey(asleep(order, true, 30));
+  EXPECT_TRUE(runner->update().sleep->asleep);
+}
+
+TEST_F(MachineVerbTest, AreNotAsleepBeforeTheyAre) {
+  const auto order = make_order({make_task("main")});
+  run(order);
+  process().takes_long = true;
+  obey(asleep(order, true, 10));
+  EXPECT_FALSE(runner->update().sleep->asleep);
+  obey(asleep(order, false, 20));
+  EXPECT_THAT(process().verbs, ElementsAre("suspend"));
+  process().takes_long = false;
+  process().changed.notify_all();
+  runtime.settle();
+  EXPECT_EQ(state("main").state, model::TaskRunState::running) << "woken on the way, it begins again when it has slept";
+  EXPECT_EQ(drivers.order.size(), 2u);
+}
+
+TEST_F(MachineVerbTest, SleepOnWhenTheAgentIsStartedAgain) {
+  const auto order = asleep(make_order({make_task("main")}), true, 10);
+  run(order);
+  EXPECT_THAT(drivers.order, IsEmpty()) << "who sleeps is not started";
+  EXPECT_TRUE(runner->update().sleep->asleep);
 }
 
 }  // namespace

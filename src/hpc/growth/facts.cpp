@@ -1,5 +1,6 @@
 // What the tables have of growth, and what is written down of it.
 #include "growth/look.hpp"
+#include "growth/room.hpp"
 #include "tables/slurm_members.hpp"
 
 namespace underway::growth {
@@ -32,7 +33,32 @@ HostFacts host_facts(const tables::Tables& tables, const model::Host& host) {
   out.placed = host.provider != "qemu" || !host.machine_node.empty();
   const auto member = tables::find_record<model::SlurmMember>(tables, host.cluster + "/" + host.name);
   out.admitted = member && member->status == model::SlurmMembership::admitted;
+  out.sleeps = host.asleep;
+  out.asleep = host.asleep || !host.sleep.empty() || (member && member->status == model::SlurmMembership::resting);
   return out;
+}
+
+/// Room that there is again is for those who sleep: no others are made in their stead. And who waits for somebody to
+/// fall asleep waits for room that is about to be there.
+void mind_sleepers(ClusterFacts& facts) {
+  bool falls_asleep = false;
+  for (auto& pool : facts.pools) {
+    std::int64_t asleep = 0;
+    for (const auto& host : facts.hosts) {
+      if (host.pool != pool.type.name || !host.asleep) continue;
+      ++asleep;
+      falls_asleep = falls_asleep || (pool.type.yields && !host.sleeps);
+    }
+    if (asleep == 0) continue;
+    pool.type.max_nodes = static_cast<std::int64_t>(pool.hosts.hosts.size()) - asleep;
+    pool.type.min_nodes = std::min(pool.type.min_nodes, pool.type.max_nodes);
+  }
+  if (!falls_asleep) return;
+  for (auto& host : facts.hosts) {
+    const auto pool = std::find_if(facts.pools.begin(), facts.pools.end(),
+                                   [&](const PoolFacts& it) { return it.type.name == host.pool; });
+    host.room_comes = pool != facts.pools.end() && pool->type.urgent;
+  }
 }
 
 }  // namespace
@@ -46,11 +72,15 @@ ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluste
     const auto known = tables::find_record<PoolHosts>(tables, cluster.name + "/" + pool.name);
     facts.hosts = known.value_or(PoolHosts{.cluster = cluster.name, .pool = pool.name});
     facts.hosts.hosts = model::hosts_to_have(pool, known);
+    if (facts.by_slurm()) {
+      for (auto& name : pool.host_names()) facts.always.insert(std::move(name));
+    }
     out.pools.push_back(std::move(facts));
   }
   for (const auto& host : tables.hosts(cluster.name)) {
     if (growing_pool(cluster, host->pool) != nullptr) out.hosts.push_back(host_facts(tables, *host));
   }
+  mind_sleepers(out);
   out.memory = tables::find_record<Memory>(tables, cluster.name).value_or(Memory{.cluster = cluster.name});
   return out;
 }
@@ -62,7 +92,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
   if (!cluster || cluster->stop) return decision;
   for (const auto& hosts : request.pools) {
     // It was declared otherwise while this was thought about: the next look sees that.
-    if (growing_pool(*cluster, hosts.pool) == nullptr) continue;
+    const auto* pool = growing_pool(*cluster, hosts.pool);
+    if (pool == nullptr || model::asked_by_slurm(*pool)) continue;
     decision.changes.push_back(tables::put_record(hosts));
   }
   const auto written = tables::find_record<Memory>(tables, request.cluster);
@@ -76,7 +107,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
 namespace {
 
 struct Leftovers {
-  std::vector<std::string> hosts, memories;  ///< names of their records
+  std::vector<std::string> hosts, memories, sleeps;  ///< names of their records
 };
 
 Leftovers leftovers_of(const tables::Tables& tables) {
@@ -89,6 +120,9 @@ Leftovers leftovers_of(const tables::Tables& tables) {
   for (const auto& memory : tables::records<Memory>(tables)) {
     if (!tables.find_cluster(memory.cluster)) out.memories.push_back(memory.cluster);
   }
+  for (const auto& book : tables::records<SleepBook>(tables)) {
+    if (!tables.find_cluster(book.cluster)) out.sleeps.push_back(book.cluster);
+  }
   return out;
 }
 
@@ -96,7 +130,7 @@ Leftovers leftovers_of(const tables::Tables& tables) {
 
 bool anything_to_forget(const tables::Tables& tables) {
   const auto left = leftovers_of(tables);
-  return !left.hosts.empty() || !left.memories.empty();
+  return !left.hosts.empty() || !left.memories.empty() || !left.sleeps.empty();
 }
 
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const ForgetGrowth&, const server::Context&) {
@@ -104,6 +138,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const For
   const auto left = leftovers_of(tables);
   for (const auto& name : left.hosts) decision.changes.push_back(tables::delete_record<PoolHosts>(name));
   for (const auto& name : left.memories) decision.changes.push_back(tables::delete_record<Memory>(name));
+  for (const auto& name : left.sleeps) decision.changes.push_back(tables::delete_record<SleepBook>(name));
   return decision;
 }
 

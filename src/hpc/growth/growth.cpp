@@ -2,6 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "growth/room.hpp"
+#include "host/virtual/sleep.hpp"
 #include "slurm/elastic/member_controller.hpp"
 
 namespace underway::growth {
@@ -13,6 +15,19 @@ namespace {
 bool grows(const model::Cluster& cluster) {
   return !cluster.stop && std::any_of(cluster.pools.begin(), cluster.pools.end(),
                                       [](const auto& pool) { return pool.elastic.has_value(); });
+}
+
+}  // namespace
+
+namespace {
+
+/// One that was stopped meanwhile, or whose room somebody else was given: the next look sees that.
+awaitable<void> passing_over(awaitable<server::Nothing> wish) {
+  try {
+    co_await std::move(wish);
+  } catch (const Error& error) {
+    log::info("elastic: {}", error.one_line());
+  }
 }
 
 }  // namespace
@@ -70,7 +85,7 @@ std::optional<Status> Growth::status(const std::string& cluster) const {
 std::optional<JobExplanation> Growth::explain(const std::string& cluster, const std::string& job) const {
   const auto known = known_.find(cluster);
   if (known == known_.end()) return std::nullopt;
-  return growth::explain(cluster, known->second.explanation, known->second.queue, job);
+  return growth::explain(cluster, known->second.explanation, known->second.queue, job, known->second.asked);
 }
 
 /// One cluster whose Slurm does not answer keeps no other from growing.
@@ -140,6 +155,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   }
   if (co_await is_quiet(name, *controller.place)) co_return;
   const auto begin = async::LoopClock::now();
+  const auto before_asking = facts_of(*co_await server_.read(), *cluster);
   // Nodes first: a job that starts in between is then seen to run on a node that was idle. The other way round it would
   // wait, and its node be busy already: a host would be made for nobody.
   const auto ask_nodes = slurm::records_command();
@@ -158,6 +174,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   const auto now = server_.clock().now();
   SlurmLook look;
   Outlook outlook;
+  AskedOutlook asked;
   Duration took{};
   auto decide = [&] {
     const auto begin = std::chrono::steady_clock::now();
@@ -165,6 +182,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
     std::optional<Duration> elapsed;
     if (looked) elapsed = at - *looked;
     outlook = think(facts, look, before, now, elapsed);
+    asked = look_at_asked(before_asking, look, now);
     took = std::chrono::steady_clock::now() - begin;
   };
   co_await async::on_pool(pool_, decide);
@@ -173,15 +191,58 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   counters_.last_decision_ms = std::chrono::duration<double, std::milli>(took).count();
   counters_.hosts_asked_for += outlook.asked_for;
   counters_.hosts_given_back += outlook.given_back;
-  counters_.failed_boots += outlook.failed_boots;
+  counters_.failed_boots += outlook.failed_boots + asked.failed_boots;
+  const bool settled = outlook.settled && asked.put.empty();
   known_[name] = {.status = std::move(outlook.status),
                   .explanation = std::move(outlook.explanation),
                   .queue = std::move(look.queue),
+                  .asked = std::move(outlook.asked),
                   .hosts = std::move(outlook.hosts),
                   .memory = std::move(outlook.memory),
                   .looked = at,
                   .took = async::LoopClock::now() - begin,
-                  .settled = outlook.settled};
+                  .settled = settled};
+  co_await follow_slurm(*controller.place, std::move(asked));
+  co_await make_room(name, known_[name].queue);
+}
+
+/// After what is to grow was written down: what waits for room is then known to wait.
+awaitable<void> Growth::make_room(std::string cluster, std::vector<slurm::QueuedJob> queue) {
+  const auto* tables = co_await server_.read();
+  const auto current = tables->find_cluster(cluster);
+  if (!current || current->stop) co_return;
+  const auto now = server_.clock().now();
+  const auto facts = room_facts(*tables, *current, now);
+  if (!facts.any() && facts.book.sleeps.empty()) co_return;
+  Room room;
+  auto decide = [&] { room = growth::make_room(facts, queue, now); };
+  co_await async::on_pool(pool_, decide);
+  auto& known = known_[cluster];
+  known.settled = known.settled && room.settled;
+  for (auto& line : room.lines) known.status.lines.push_back(std::move(line));
+  NoteSleeps note{std::move(room.book)};
+  co_await server_.apply(std::move(note));
+  for (auto& nap : room.sleep) {
+    log::info("elastic: {} of cluster {} is put to sleep: it {}", nap.host, cluster, nap.why);
+    host::SleepHost sleep{cluster, std::move(nap.host), std::move(nap.why)};
+    co_await passing_over(server_.apply(std::move(sleep)));
+  }
+  for (auto& host : room.wake) {
+    log::info("elastic: {} of cluster {} is woken: there is room", host, cluster);
+    host::WakeHost wake{cluster, std::move(host)};
+    co_await passing_over(server_.apply(std::move(wake)));
+  }
+}
+
+awaitable<void> Growth::follow_slurm(slurm::Place place, AskedOutlook found) {
+  for (const auto& [host, why] : found.failed) {
+    log::warn("elastic: {} of cluster {} did not boot: {}; Slurm is told", host, found.put.cluster, why);
+    auto words = slurm::no_boot_command(host, why);
+    co_await command(place, std::move(words));
+  }
+  counters_.hosts_asked_for += static_cast<std::int64_t>(found.put.wanted.size());
+  counters_.hosts_given_back += static_cast<std::int64_t>(found.put.not_wanted.size());
+  if (!found.put.empty()) co_await server_.apply(std::move(found.put));
 }
 
 }  // namespace underway::growth

@@ -8,7 +8,7 @@
 #include "async/group.hpp"
 #include "async/loop.hpp"
 #include "async/loop_clock.hpp"
-#include "growth/look.hpp"
+#include "growth/asked.hpp"
 #include "growth/status.hpp"
 #include "server/server.hpp"
 #include "slurm/commands.hpp"
@@ -45,6 +45,7 @@ class Growth {
     Status status;
     elastic::Explanation explanation;
     std::vector<slurm::QueuedJob> queue;
+    std::vector<AskedPool> asked;
     std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
     std::optional<Memory> memory;                        ///< as of that look
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
@@ -54,6 +55,10 @@ class Growth {
   server::FollowerOptions what_growth_follows();
   async::awaitable<void> reconcile();
   async::awaitable<void> look_after(tables::Row<model::Cluster> cluster);
+  /// Pools that Slurm asks for, put right by how it has its nodes; it is told first of boots that failed.
+  async::awaitable<void> follow_slurm(slurm::Place place, AskedOutlook found);
+  /// Has hosts sleep, or wake, as urgent work needs their room.
+  async::awaitable<void> make_room(std::string cluster, std::vector<slurm::QueuedJob> queue);
   /// The pools stay as they are for `why`. Said in the log when it begins.
   void leave_alone(const std::string& cluster, std::string why);
   /// Whether it may rest on the newest look: nothing was under way, and still nobody waits.

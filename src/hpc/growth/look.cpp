@@ -24,11 +24,16 @@ class Thinking {
 
   Outlook run(const SlurmLook& slurm) {
     elastic::Policy policy{facts_.policy, {}};
-    for (const auto& pool : facts_.pools) policy.classes.push_back(pool.type);
-    detail::add_jobs(tick_, slurm.queue, policy, views_.partitions);
+    for (const auto& pool : facts_.pools) {
+      if (!pool.by_slurm()) policy.classes.push_back(pool.type);
+    }
+    const bool all_ours = policy.classes.size() == facts_.pools.size();  // a queue is long, and is not copied then
+    const auto ours = all_ours ? std::vector<slurm::QueuedJob>() : left_to_us(slurm);
+    detail::add_jobs(tick_, all_ours ? slurm.queue : ours, policy, views_.partitions);
     tick_.nodes = views_.nodes;
     note_boots();
     pay();
+    leave_room(policy);
     auto decision = elastic::decide(policy, tick_, out_.memory.state);
     carry_out(decision);
     for (const auto& pool : facts_.pools) {
@@ -38,12 +43,67 @@ class Thinking {
     out_.memory.state = std::move(decision.state);
     out_.memory.written_at = unix_nanos(tick_.now);
     for (const auto& node : views_.nodes) out_.hosts[node.name] = {node.phase, node.since};
-    describe(policy, std::move(decision.explanation));
+    describe(std::move(decision.explanation));
     out_.settled = out_.pools.empty() && out_.status.pending == 0 && views_.settled;
     return std::move(out_);
   }
 
  private:
+  /// Without the jobs that wait for pools alone that Slurm asks for.
+  std::vector<slurm::QueuedJob> left_to_us(const SlurmLook& slurm) {
+    std::set<std::string> theirs, ours;
+    for (const auto& pool : facts_.pools) {
+      auto partitions = partitions_of(pool, slurm);
+      (pool.by_slurm() ? theirs : ours).insert(partitions.begin(), partitions.end());
+      if (pool.by_slurm()) out_.asked.push_back({pool.type.name, std::move(partitions)});
+    }
+    std::vector<slurm::QueuedJob> out;
+    for (const auto& job : slurm.queue) {
+      const bool is_theirs =
+          !job.partitions.empty() && std::all_of(job.partitions.begin(), job.partitions.end(), [&](const auto& name) {
+            return theirs.contains(name) && !ours.contains(name);
+          });
+      if (job.waits() && is_theirs)
+        out_.status.pending += job.array_remaining;
+      else
+        out.push_back(job);
+    }
+    return out;
+  }
+
+  /// Those that have a node of the pool, whether it is there or not.
+  static std::set<std::string> partitions_of(const PoolFacts& pool, const SlurmLook& slurm) {
+    std::set<std::string> out(pool.type.partitions.begin(), pool.type.partitions.end());
+    const std::set<std::string> names(pool.all_names.begin(), pool.all_names.end());
+    for (const auto& record : slurm.records) {
+      if (names.contains(record.name)) out.insert(record.partitions.begin(), record.partitions.end());
+    }
+    return out;
+  }
+
+  /// The hosts of pools that Slurm asks for use up what all pools together may have.
+  void leave_room(elastic::Policy& policy) {
+    for (const auto& node : views_.nodes) {
+      const auto* pool = find_pool(node.class_name);
+      if (pool == nullptr || !pool->by_slurm()) continue;
+      ++theirs_;
+      // What is there costs its price for another hour at least, as of ours.
+      tick_.spent_today += pool->type.hourly();
+      tick_.spent_this_month += pool->type.hourly();
+      for (auto& quota : policy.quotas) {
+        if (quota.provider != pool->type.counted_at()) continue;
+        take(quota.nodes, 1);
+        take(quota.vcpus, pool->type.vcpus);
+        take(quota.memory_mb, pool->type.memory_mb);
+      }
+    }
+    take(policy.max_nodes, theirs_);
+  }
+  /// Of a limit, which is none when it is 0: what is used up leaves as little as can be said.
+  static void take(std::int64_t& limit, std::int64_t used) {
+    if (limit > 0) limit = std::max<std::int64_t>(limit - used, 1);
+  }
+
   model::PoolHosts& hosts_of(const std::string& pool) { return pools_.at(pool); }
 
   const PoolFacts* find_pool(const std::string& name) const {
@@ -62,7 +122,8 @@ class Thinking {
   void note_boots() {
     for (const auto& node : views_.nodes) {
       const auto known = before_.find(node.name);
-      if (known == before_.end()) continue;
+      const auto* of = find_pool(node.class_name);
+      if (known == before_.end() || of == nullptr || of->by_slurm()) continue;
       const bool was_up = known->second.phase == NodePhase::idle || known->second.phase == NodePhase::busy;
       const bool is_up = node.phase == NodePhase::idle || node.phase == NodePhase::busy;
       if (known->second.phase == NodePhase::booting && is_up)
@@ -74,6 +135,7 @@ class Thinking {
     }
     for (const auto& [host, result] : views_.not_made) {
       const auto& pool = facts_.pools[host.second];
+      if (pool.by_slurm()) continue;  // asked.hpp
       auto& names = hosts_of(pool.type.name).hosts;
       if (static_cast<std::int64_t>(names.size()) <= pool.type.min_nodes) continue;
       tick_.outcomes.push_back({pool.type.name, host.first, result, {}});
@@ -132,15 +194,22 @@ class Thinking {
     const auto* pool = find_pool(grow.class_name);
     if (pool == nullptr) return;
     std::int64_t left = grow.count;
+    if (facts_.policy.max_nodes > 0) left = std::min(left, facts_.policy.max_nodes - all_wanted());
     for (const auto& name : pool->all_names) {
-      if (left == 0) break;
+      if (left <= 0) break;
       if (views_.taken.contains(name) || wanted(grow.class_name, name)) continue;
       ask_for(grow.class_name, name, grow.gang);
       --left;
     }
   }
 
-  void describe(const elastic::Policy& policy, elastic::Explanation explanation) {
+  std::int64_t all_wanted() const {
+    std::size_t out = 0;
+    for (const auto& [name, hosts] : pools_) out += hosts.hosts.size();
+    return static_cast<std::int64_t>(out);
+  }
+
+  void describe(elastic::Explanation explanation) {
     Status& status = out_.status;
     status.cluster = facts_.name;
     status.at = unix_nanos(tick_.now);
@@ -151,14 +220,16 @@ class Thinking {
       status.spent_today = model::format_money(spending.today);
       status.spent_this_month = model::format_money(spending.this_month);
     }
-    for (const auto& type : policy.classes)
-      status.pools.push_back(detail::status_of(type, views_.nodes, out_.memory.state, tick_.now));
+    for (const auto& pool : facts_.pools)
+      status.pools.push_back(detail::status_of(pool.type, views_.nodes, out_.memory.state, tick_.now));
     status.explanation = explanation;
     auto& shapes = status.explanation.shapes;
     const std::size_t more = shapes.size() > kMostShapesTold ? shapes.size() - kMostShapesTold : 0;
     shapes.resize(shapes.size() - more);
     status.lines = elastic::render(status.explanation);
     if (more > 0) status.lines.push_back(fmt::format("and {} more kinds of jobs", more));
+    for (const auto& pool : out_.asked)
+      status.lines.push_back(fmt::format("pool '{}': Slurm asks for its hosts itself", pool.pool));
     out_.explanation = std::move(explanation);
   }
 
@@ -167,6 +238,7 @@ class Thinking {
   detail::Views views_;
   std::map<std::string, model::PoolHosts> pools_;  ///< by name, as they are to be
   elastic::Tick tick_;
+  std::int64_t theirs_ = 0;  ///< hosts of pools that Slurm asks for
   Outlook out_;
 };
 
@@ -177,8 +249,24 @@ Outlook think(const ClusterFacts& facts, const SlurmLook& slurm, const std::map<
   return Thinking(facts, slurm, before, now, elapsed).run(slurm);
 }
 
+namespace {
+
+/// "pool 'burst', pool 'gpu'": those that Slurm asks for, for this job.
+std::string pools_for(const slurm::QueuedJob& job, const std::vector<AskedPool>& asked) {
+  std::vector<std::string> out;
+  for (const auto& pool : asked) {
+    const bool serves = std::any_of(job.partitions.begin(), job.partitions.end(),
+                                    [&](const auto& partition) { return pool.partitions.contains(partition); });
+    if (serves) out.push_back(fmt::format("pool '{}'", pool.pool));
+  }
+  return join(out, ", ");
+}
+
+}  // namespace
+
 JobExplanation explain(const std::string& cluster, const elastic::Explanation& explanation,
-                       const std::vector<slurm::QueuedJob>& queue, const std::string& job) {
+                       const std::vector<slurm::QueuedJob>& queue, const std::string& job,
+                       const std::vector<AskedPool>& asked) {
   JobExplanation out{.cluster = cluster, .job = job};
   const auto found = std::find_if(queue.begin(), queue.end(), [&](const auto& it) { return detail::is_job(it, job); });
   if (found == queue.end()) {
@@ -195,7 +283,13 @@ JobExplanation explain(const std::string& cluster, const elastic::Explanation& e
   for (const auto& shape : explanation.shapes) {
     if (detail::is_of_shape(*found, shape)) only.shapes.push_back(shape);
   }
-  if (only.shapes.empty())
+  const auto theirs = pools_for(*found, asked);
+  if (!theirs.empty())
+    out.lines.push_back(fmt::format(
+        "it waits for {}; Slurm asks for hosts of {} itself, and does so when it gives the job nodes that are powered "
+        "down",
+        found->reason, theirs));
+  if (only.shapes.empty() && theirs.empty())
     out.lines.push_back(fmt::format("it waits for {}, which more nodes do not cure", found->reason));
   for (auto& line : elastic::render(only)) out.lines.push_back(std::move(line));
   for (const auto& note : explanation.notes) {

@@ -18,6 +18,9 @@ struct HostFacts {
   model::HostStatus status = model::HostStatus::pending;
   bool placed = true;           ///< of provider "qemu": a node has its machine, or is to have it
   bool admitted = false;        ///< Slurm was told of it, and its slurmd may run
+  bool asleep = false;          ///< or is falling asleep, or waking
+  bool sleeps = false;          ///< its machine does
+  bool room_comes = false;      ///< others fall asleep for it
   std::int64_t created_at = 0;  ///< ns since the epoch
 };
 
@@ -26,6 +29,10 @@ struct PoolFacts {
   elastic::PoolClass type;
   std::vector<std::string> all_names;  ///< of hosts that it may ever have
   model::PoolHosts hosts;              ///< that it is to have, by the newest decision
+  std::set<std::string> always = {};   ///< names of those that Slurm has no say in, where it asks itself
+
+  /// Slurm itself asks for its hosts (asked.hpp): they count and cost, and the policy does not decide about them.
+  bool by_slurm() const { return type.asked_by == model::AskedBy::slurm; }
 };
 
 /// A cluster that has such pools.
@@ -50,8 +57,15 @@ struct SlurmLook {
   std::vector<slurm::NodeRecord> records;
 };
 
+/// A pool that Slurm itself asks for, with the partitions that have its nodes.
+struct AskedPool {
+  std::string pool;
+  std::set<std::string> partitions;
+};
+
 struct Outlook {
   std::vector<model::PoolHosts> pools;  ///< those that are to have other hosts than before
+  std::vector<AskedPool> asked;
   Memory memory;
   std::map<std::string, Seen> hosts;
   Status status;
@@ -69,7 +83,8 @@ inline constexpr std::size_t kMostShapesTold = 100;
 
 /// Why a job waits, of the newest decision.
 JobExplanation explain(const std::string& cluster, const elastic::Explanation& explanation,
-                       const std::vector<slurm::QueuedJob>& queue, const std::string& job);
+                       const std::vector<slurm::QueuedJob>& queue, const std::string& job,
+                       const std::vector<AskedPool>& asked = {});
 
 /// What was decided is written down.
 struct NoteGrowth {

@@ -10,6 +10,7 @@ const Structure& description(Tag<PoolStatus>) {
   static const Structure s =
       Builder<PoolStatus>("growing pool", "How a pool stands whose hosts are made and ended as Slurm's queue asks.")
           .wire<&PoolStatus::pool>("Pool", "Its name.")
+          .wire<&PoolStatus::asked_by>("AskedBy", "Who asks for its hosts: queue, or slurm itself.")
           .wire<&PoolStatus::always>("Always", "Hosts that it has whatever Slurm's queue asks for.")
           .wire<&PoolStatus::most>("Most", "Hosts that it has at most.")
           .wire<&PoolStatus::booting>("Booting", "Hosts that are asked for and not yet nodes of Slurm.")

@@ -3,12 +3,14 @@
 /// How growth stands: what a person asks for when a Slurm job waits, or when the bill comes.
 
 #include "elastic/explanation.hpp"
+#include "model/elastic/policy.hpp"
 
 namespace underway::growth {
 
 /// Of a pool that grows and shrinks.
 struct PoolStatus {
   std::string pool;
+  model::AskedBy asked_by = model::AskedBy::queue;
   std::int64_t always = 0, most = 0;                                      ///< hosts: its size, and slurm.most
   std::int64_t booting = 0, idle = 0, busy = 0, leaving = 0, asleep = 0;  ///< hosts
   std::string cost_per_hour;      ///< of all of them together, "1.40"; empty: they cost nothing

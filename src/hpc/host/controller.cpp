@@ -234,7 +234,9 @@ async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<t
                                            std::set<std::string> still_there) {
   auto work = [&] {
     provider_.prepare(cluster_spec(cluster));
-    provider_.announce(cluster.name, announcement(cluster, hosts, still_there));
+    auto names = announcement(cluster, hosts, still_there);
+    announce_absent(names, cluster);
+    provider_.announce(cluster.name, names);
   };
   co_await async::on_pool(pool_, work);
 }

@@ -299,4 +299,16 @@ std::map<std::string, std::map<std::string, net::Cidr>> announcement(const model
   return out;
 }
 
+void announce_absent(std::map<std::string, std::map<std::string, net::Cidr>>& announced,
+                     const model::Cluster& cluster) {
+  // RFC 5737, TEST-NET-1: as slurm/elastic/members.hpp has it of nodes that are not there.
+  const auto nowhere = net::parse_cidr("192.0.2.1/32");
+  if (cluster.networks.empty() || !nowhere) return;
+  for (const auto& pool : cluster.pools) {
+    if (!pool.slurm) continue;
+    for (const auto& name : pool.all_host_names())
+      announced.try_emplace(name, std::map<std::string, net::Cidr>{{cluster.networks.front().name, *nowhere}});
+  }
+}
+
 }  // namespace underway::host

@@ -103,5 +103,8 @@ HostSpec host_spec(const model::Cluster& cluster, const model::Host& host);
 std::map<std::string, std::map<std::string, net::Cidr>> announcement(const model::Cluster& cluster,
                                                                      const std::vector<tables::Row<model::Host>>& hosts,
                                                                      const std::set<std::string>& still_there = {});
+/// Adds those that pools which join Slurm may have and that are not there, at an address that is nobody's: slurmctld
+/// looks up every name that slurm.conf has, and stands still for 10 s for one that it does not find.
+void announce_absent(std::map<std::string, std::map<std::string, net::Cidr>>& announced, const model::Cluster& cluster);
 
 }  // namespace underway::host

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/elastic/growth.hpp"
 #include "slurm/hostlist.hpp"
 
 namespace underway::slurm {
@@ -28,7 +29,39 @@ std::string processors(const model::Pool& pool, const Machine& machine) {
 struct Joining {
   JoinMode mode = JoinMode::fixed;
   Version slurmctld;
+  std::optional<AskPrograms> asks;  ///< Slurm itself asks for hosts of some pool
 };
+
+/// How long an idle node stays. What has no fixed time, as ski_rental is weighed by our policy alone, has Slurm's.
+std::int64_t idle_seconds(const model::Cluster& cluster, const model::Pool& pool) {
+  constexpr std::int64_t kOtherwise = 600;
+  auto text = pool.elastic->keep_alive;
+  if (text.empty() && cluster.elastic) text = cluster.elastic->keep_alive;
+  const auto span = text.empty() ? std::nullopt : parse_duration(text);
+  // Of 0 some releases make "never".
+  return span ? std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(*span).count(), 1) : kOtherwise;
+}
+
+/// Slurm's programs, where a pool is to be asked for by it. The times are the cluster's: those of the slowest pool.
+/// Slurm gives a boot up somewhat later than we do, so that it is told why.
+std::optional<AskPrograms> programs_of(const model::Cluster& cluster) {
+  constexpr std::int64_t kLater = 30, kLongest = 65'000;  // it is kept in 16 bits
+  const std::string at = std::string(kAskDirectory) + "/";
+  AskPrograms out{.resume = at + "resume", .suspend = at + "suspend", .resume_fail = at + "resume-fail"};
+  out.resume_timeout = out.idle_before = 0;
+  for (const auto& pool : cluster.pools) {
+    if (!pool.slurm) continue;
+    const bool asked = model::asked_by_slurm(pool);
+    const auto always = asked ? pool.host_names() : pool.all_host_names();
+    out.left_alone.insert(out.left_alone.end(), always.begin(), always.end());
+    if (!asked) continue;
+    const auto boot = std::chrono::ceil<std::chrono::seconds>(pool.elastic->boot_timeout).count() + kLater;
+    out.resume_timeout = std::max(out.resume_timeout, std::min(boot, kLongest));
+    out.idle_before = std::max(out.idle_before, idle_seconds(cluster, pool));
+  }
+  if (out.resume_timeout == 0) return std::nullopt;
+  return out;
+}
 
 Joining joining_of(const model::Cluster& cluster, const Machine& machine) {
   Joining out;
@@ -38,6 +71,8 @@ Joining joining_of(const model::Cluster& cluster, const Machine& machine) {
   }
   if (wishes.empty()) return out;
   wishes.erase("auto");
+  out.asks = programs_of(cluster);
+  if (out.asks) wishes.insert("cloud");
   if (wishes.size() > 1)
     throw Error(Code::invalid,
                 fmt::format("the pools of cluster '{}' cannot join Slurm in different ways", cluster.name))
@@ -55,7 +90,7 @@ Joining joining_of(const model::Cluster& cluster, const Machine& machine) {
 }
 
 JoinConfiguration render(const Joining& joining, std::vector<ElasticPool> pools, std::int64_t others) {
-  auto made = render_join(joining.mode, joining.slurmctld, pools, {}, {.other_nodes = others});
+  auto made = render_join(joining.mode, joining.slurmctld, pools, {}, {.other_nodes = others}, joining.asks);
   if (!made.problems.empty())
     throw Error(Code::invalid, "the pools cannot join Slurm as they are declared").because(made.problems);
   return made;

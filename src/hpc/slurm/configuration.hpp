@@ -20,10 +20,10 @@ std::string node_lines(const model::Cluster& cluster, const Machine& machine);
 /// The `slurm` object of job files: {nodes: the NodeName lines, pools: {NAME: {nodes: "c[1-4]", size: 4, node_line:
 /// "NodeName=c[1-4] CPUs=…", cpus, memory, overcommitted: whether more processors are declared than the machine has}},
 /// machine: {cpus, memory, cgroup}}. Of pools that join Slurm `nodes` is what a partition names, `node_line` the lines
-/// that it needs, and `slurmd` are the words of their slurmd; and there are options, a text, and slurmctld_parameters,
-/// communication_parameters and private_data, lists with commas that belong into the site's values of these. They join
-/// as the pool says, or as the machine's release of Slurm allows. Errors: invalid with all reasons why they cannot join
-/// so.
+/// that it needs, and `slurmd` are the words of their slurmd; and there are options, a text, with Slurm's programs
+/// where it asks for hosts itself (AskPrograms), and slurmctld_parameters, communication_parameters and private_data,
+/// lists with commas that belong into the site's values of these. They join as the pool says, or as the machine's
+/// release of Slurm allows. Errors: invalid with all reasons why they cannot join so.
 boost::json::value job_file_root(const model::Cluster& cluster, const Machine& machine);
 
 }  // namespace underway::slurm

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "model/access/variable.hpp"
+#include "model/elastic/growth.hpp"
 
 namespace underway::model {
 
@@ -87,6 +88,17 @@ void check_provider(const Cluster& cluster, const Pool& pool, std::vector<std::s
   if (pool.bridges) say("`bridges` are for hosts that hold others");
 }
 
+/// Slurm asks for nodes that have State=CLOUD alone, and all pools of a cluster join it in the same way.
+void check_join(const Cluster& cluster, const std::string& where, std::vector<std::string>& out) {
+  for (const auto& pool : cluster.pools) {
+    if (pool.slurm && pool.slurm->join == "dynamic")
+      out.push_back(fmt::format(
+          "{}: asked_by = \"slurm\" needs pools that join as cloud, and pool '{}' has join = \"dynamic\": write "
+          "\"cloud\", or \"auto\"",
+          where, pool.name));
+  }
+}
+
 void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>& taken, std::vector<std::string>& out) {
   if (pool.size < 0 || pool.size > 10'000)
     out.push_back(fmt::format("pool '{}': size {} is not between 0 and 10000", pool.name, pool.size));
@@ -111,6 +123,10 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
     // The simulator has these. A site that writes one here counts on it.
     if (pool.elastic->opportunistic)
       out.push_back(where + ": opportunistic: nobody can take hosts back; `underway elastic simulate` alone reads it");
+    if ((pool.elastic->urgent || pool.elastic->yields) && pool.provider != "qemu")
+      out.push_back(where + ": urgent, yields: its hosts are no virtual machines, which alone can sleep");
+    if (pool.elastic->urgent && pool.elastic->yields)
+      out.push_back(where + ": urgent, yields: one that yields has nobody sleep");
     if (!pool.elastic->owner.empty())
       out.push_back(where + ": owner: no account's jobs go first; `underway elastic simulate` alone reads it");
     if (!pool.slurm || pool.slurm->most <= pool.size)
@@ -118,6 +134,7 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
                       "{} }}",
                       where, pool.size, pool.size + 8));
+    if (asked_by_slurm(pool)) check_join(cluster, where, out);
   }
   for (const auto& host : pool.all_host_names()) {
     if (!is_hostname(host))
@@ -174,8 +191,13 @@ std::vector<std::string> problems(const Cluster& cluster) {
     if (!describe::equal(cluster.elastic->forecast, ForecastPolicy{}))
       out.emplace_back(
           "elastic: forecast: nothing is made ahead of the queue; `underway elastic simulate` alone reads it");
-    if (!describe::equal(cluster.elastic->promises, Promises{}))
-      out.emplace_back("elastic: promises: no Slurm job is put to sleep; `underway elastic simulate` alone reads it");
+    const bool any_yields = std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                                        [](const auto& p) { return p.elastic && p.elastic->yields; });
+    if (!any_yields && !describe::equal(cluster.elastic->promises, Promises{}))
+      out.emplace_back("elastic: promises: no pool yields, so nobody is put to sleep");
+    if (cluster.elastic->promises.notice != Promises{}.notice)
+      out.emplace_back(
+          "elastic: promises: notice: nobody can take hosts back; `underway elastic simulate` alone reads it");
     const bool any = std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const auto& p) { return p.elastic; });
     if (!any) out.emplace_back("elastic: no pool has a block `elastic`, so none grows");
   }
@@ -327,6 +349,10 @@ const Structure& description(Tag<Host>) {
           .wire<&Host::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
           .wire<&Host::machine_node>("MachineNode",
                                      "Of provider `qemu`: ID of the node that its machine was placed on last.")
+          .wire<&Host::sleep>("Sleep", "Why its machine is to sleep; empty: it is to be awake.")
+          .wire<&Host::sleep_since>("SleepSince",
+                                    "Unix time in nanoseconds at which that was last asked for; 0: never.")
+          .wire<&Host::asleep>("Asleep", "Whether it sleeps: its memory is on the disk of its node.")
           .wire<&Host::created_at>("CreatedAt", "Unix time in nanoseconds at which it was asked for.")
           .wire<&Host::create_index>("CreateIndex", "Revision in which it was asked for.")
           .wire<&Host::modify_index>("ModifyIndex", "Revision in which it last changed.")

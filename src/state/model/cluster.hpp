@@ -115,8 +115,12 @@ struct Host {
   StringMap addresses;  ///< by network
   HostStatus status = HostStatus::pending;
   std::string status_description;
-  std::string node_id;       ///< once its agent joined
-  std::string machine_node;  ///< of provider "qemu": the node that its machine was placed on last, with its disk
+  std::string node_id;  ///< once its agent joined
+  /// Its machine is to sleep, for this reason, for people; empty: it is to be awake.
+  std::string sleep;
+  std::int64_t sleep_since = 0;  ///< when that last changed, ns since the epoch; 0: never
+  bool asleep = false;           ///< it does: its memory is on the disk of its node, and others may have its room
+  std::string machine_node;      ///< of provider "qemu": the node that its machine was placed on last, with its disk
   std::int64_t created_at = 0;
   Revision create_index = 0;
   Revision modify_index = 0;

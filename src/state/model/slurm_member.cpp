@@ -94,10 +94,12 @@ const Structure& description(Tag<SlurmMember>) {
           .wire<&SlurmMember::cluster>("Cluster", "The host's cluster.")
           .wire<&SlurmMember::host>("Host", "Its name, and that of its node of Slurm.")
           .wire<&SlurmMember::status>("Status",
-                                      "`waits`, `admitted`, `leaving`, `released` (its machine may be stopped) or "
+                                      "`waits`, `admitted`, `resting` (its machine may sleep), `leaving`, `released` "
+                                      "(its machine may be stopped) or "
                                       "`gone` (its address may be another's).")
           .wire<&SlurmMember::description>("Description", "Why it is so, for people; empty: there is nothing to say.")
           .wire<&SlurmMember::differences>("Differences", "What somebody changed by scontrol, and stays so.")
+          .wire<&SlurmMember::suspended>("Suspended", "Its Slurm jobs that sleep with it, and go on with it.")
           .wire<&SlurmMember::node_id>("NodeID", "ID of the node that was admitted.")
           .wire<&SlurmMember::admitted_at>("AdmittedAt", "Unix time in nanoseconds; 0: it never was.")
           .wire<&SlurmMember::updated_at>("UpdatedAt", "Unix time in nanoseconds of the newest change.")

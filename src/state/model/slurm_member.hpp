@@ -34,6 +34,7 @@ inline constexpr const char* kRevertible[] = {"address", "features", "weight", "
 enum class SlurmMembership {
   waits,     ///< its slurmd may not be started yet
   admitted,  ///< Slurm was told of it, and its slurmd may run
+  resting,   ///< no job comes to it any more, and those that are there are suspended: its machine may sleep
   leaving,   ///< no job comes to it any more, and those that are there are waited for
   released,  ///< nothing is there: its machine may be stopped
   gone,      ///< Slurm does not look for it any more: its address may be another's
@@ -46,6 +47,7 @@ struct SlurmMember {
   SlurmMembership status = SlurmMembership::waits;
   std::string description;               ///< why it is so, for people; empty: there is nothing to say
   std::vector<std::string> differences;  ///< what somebody changed by scontrol, and stays so
+  std::vector<std::string> suspended;    ///< its Slurm jobs that sleep with it, and are to go on with it
   std::string node_id;                   ///< of the host's agent, when it was admitted
   std::int64_t admitted_at = 0;          ///< ns since the epoch; 0: never
   std::int64_t updated_at = 0;           ///< ns since the epoch

@@ -312,6 +312,10 @@ std::int64_t Client::decide_orphans(const std::vector<std::string>& node_ids, bo
 std::vector<wire::AllocationStub> Client::allocations(const std::string& prefix) {
   return get<std::vector<wire::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});
 }
+Indexed<model::Allocation> Client::allocation_at(const std::string& id, Wait wait) {
+  return get_at<model::Allocation>("/v1/allocation/" + http::percent_encode(id), {}, wait);
+}
+
 model::Allocation Client::allocation(const std::string& id) {
   const auto value = json::parse(send("GET", "/v1/allocation/" + http::percent_encode(id)).body);
   auto allocation = json::decode<model::Allocation>(value, "answer");

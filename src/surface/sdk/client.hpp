@@ -12,6 +12,7 @@
 #include "model/access/namespace.hpp"
 #include "model/capsule/saving.hpp"
 #include "model/deployment.hpp"
+#include "model/elastic/slurm_asks.hpp"
 #include "model/evaluation.hpp"
 #include "model/file_status.hpp"
 #include "model/impact.hpp"
@@ -238,6 +239,8 @@ class Client {
   std::int64_t decide_orphans(const std::vector<std::string>& node_ids, bool keep);
   std::vector<wire::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);
+  /// Without its job.
+  Indexed<model::Allocation> allocation_at(const std::string& id, Wait wait);
   /// Returns the evaluation that places another one.
   std::string stop_allocation(const std::string& id, bool no_shutdown_delay = false);
   /// `task` empty: all that run.
@@ -247,6 +250,8 @@ class Client {
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
   // Of tasks that are virtual machines; `task` empty: all that run.
   void pause_allocation(const std::string& id, const std::string& task);
+  /// All of them, asked for: whether they sleep is told by the allocation.
+  void suspend_allocation(const std::string& id);
   void resume_allocation(const std::string& id, const std::string& task);
   /// Takes as long as their memory does.
   std::vector<protocol::TaskCheckpoint> checkpoint_allocation(const std::string& id, const std::string& task);
@@ -276,8 +281,16 @@ class Client {
   AppliedCluster apply_cluster(wire::ClusterBody body);
   wire::ClusterPlan plan_cluster(const wire::ClusterBody& body);
   void stop_cluster(const std::string& name);
+  /// What Slurm's own programs say. `within`: the answer has come by then.
+  model::SlurmAnswer slurm_resume(const std::string& cluster, const model::SlurmAsk& ask, Duration within);
+  model::SlurmAnswer slurm_suspend(const std::string& cluster, const model::SlurmAsk& ask, Duration within);
+  model::SlurmAnswer slurm_resume_fail(const std::string& cluster, const model::SlurmAsk& ask, Duration within);
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
+  Indexed<model::Host> host_at(const std::string& cluster, const std::string& name, Wait wait);
+  // Asked for: whether it sleeps is told by the host.
+  void suspend_host(const std::string& cluster, const std::string& name, const std::string& reason);
+  void wake_host(const std::string& cluster, const std::string& name);
   Indexed<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
 
   // --- capsules

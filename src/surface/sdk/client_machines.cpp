@@ -1,4 +1,4 @@
-// Tasks that are virtual machines: pause, resume, checkpoint.
+// Tasks and hosts that are virtual machines: pause, suspend, resume, wake, checkpoint.
 #include "base/json/json.hpp"
 #include "sdk/client.hpp"
 
@@ -13,14 +13,33 @@ std::string machine_body(const std::string& task) {
   return boost::json::serialize(boost::json::object{{"Task", task}});
 }
 
+std::string host_path(const std::string& cluster, const std::string& name) {
+  return fmt::format("/v1/underway/host/{}/{}", http::percent_encode(cluster), http::percent_encode(name));
+}
+
 }  // namespace
 
 void Client::pause_allocation(const std::string& id, const std::string& task) {
   send("PUT", machine_path(id, "pause"), {}, machine_body(task));
 }
 
+void Client::suspend_allocation(const std::string& id) { send("PUT", machine_path(id, "suspend"), {}, "{}"); }
+
 void Client::resume_allocation(const std::string& id, const std::string& task) {
   send("PUT", machine_path(id, "resume"), {}, machine_body(task));
+}
+
+Indexed<model::Host> Client::host_at(const std::string& cluster, const std::string& name, Wait wait) {
+  return get_at<model::Host>(host_path(cluster, name), {}, wait);
+}
+
+void Client::suspend_host(const std::string& cluster, const std::string& name, const std::string& reason) {
+  send("PUT", host_path(cluster, name) + "/suspend", {},
+       boost::json::serialize(boost::json::object{{"Reason", reason}}));
+}
+
+void Client::wake_host(const std::string& cluster, const std::string& name) {
+  send("PUT", host_path(cluster, name) + "/wake", {}, "{}");
 }
 
 std::vector<protocol::TaskCheckpoint> Client::checkpoint_allocation(const std::string& id, const std::string& task) {

@@ -23,7 +23,8 @@ class VirtualHosts : public testing::Test {
     write_text(directory() + "/hello.hcl",
                "job \"hello\" {\n  type = \"system\"\n  node_pool = \"burst\"\n  group \"g\" {\n    task \"t\" {\n"
                "      driver = \"raw_exec\"\n      config {\n        command = \"/bin/sh\"\n"
-               "        args = [\"-c\", \"hostname > /var/lib/greeting; exec sleep 100000\"]\n      }\n"
+               "        args = [\"-c\", \"hostname > /var/lib/greeting; i=0; while :; do i=$((i+1)); echo $i > "
+               "/var/lib/count; sleep 0.2; done\"]\n      }\n"
                "      resources {\n        cpu = 10\n        memory = 10\n      }\n    }\n  }\n}\n");
   }
   static std::string images() { return binary_dir() + "/node-image"; }
@@ -131,6 +132,55 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
   EXPECT_EQ(greeting("v1"), "v1\n");
   EXPECT_EQ(cluster_->underway({"var", "get", "nomad/jobs/virtual-burst-hosts/v2"}).exit_code, 1)
       << "nor what it was told";
+}
+
+/// Its memory is on the disk of its node, and it goes on in it, whoever dies meanwhile; what is damaged is booted anew.
+TEST_F(VirtualHosts, SleepAndGoOnWhereTheyWere) {
+  up();
+  ASSERT_EQ(greeting("v1"), "v1\n");
+  const auto inside = [&](const std::string& file) {
+    const auto ids = allocations("hello");
+    return ids.empty() ? "" : cluster_->underway({"alloc", "exec", ids[0], "/bin/cat", file}, seconds(30)).out;
+  };
+  const std::string kBoot = "/proc/sys/kernel/random/boot_id", kCount = "/var/lib/count";
+  const auto boot = inside(kBoot);
+  const auto count = std::atoi(inside(kCount).c_str());
+  ASSERT_GT(count, 0);
+
+  const auto metal = cluster_->underway({"host", "suspend", "m1"});
+  EXPECT_EQ(metal.exit_code, 1);
+  EXPECT_THAT(metal.err, HasSubstr("its provider is 'local': only virtual machines can"));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto slept = cluster_->underway({"host", "suspend", "-reason", "to be moved", "v1"}, seconds(120));
+  ASSERT_EQ(slept.exit_code, 0) << slept.out << slept.err << told();
+  std::cerr << "asleep after " << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()
+            << " s\n";
+  EXPECT_EQ(machines("v1"), "") << "its QEMU has ended";
+  EXPECT_THAT(hosts(), HasSubstr("asleep"));
+  EXPECT_THAT(hosts(), HasSubstr("to be moved"));
+  EXPECT_THAT(cluster_->underway({"alloc", "status", allocations("virtual-burst-hosts")[0]}).out, HasSubstr("Sleeps"));
+
+  ::kill(cluster_->agent_of("m1"), SIGKILL);
+  for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
+  up();
+  EXPECT_TRUE(stays(seconds(5), [&] { return machines("v1").empty(); })) << "nobody wakes it";
+  EXPECT_EQ(allocations("virtual-burst-hosts").size(), 1U) << "nor is another one made in its place";
+
+  const auto woken = cluster_->underway({"host", "wake", "v1"}, seconds(120));
+  ASSERT_EQ(woken.exit_code, 0) << woken.out << woken.err << told();
+  EXPECT_TRUE(eventually(seconds(60), [&] { return greeting("v1") == "v1\n"; })) << told();
+  EXPECT_EQ(inside(kBoot), boot);
+  EXPECT_TRUE(eventually(seconds(30), [&] { return std::atoi(inside(kCount).c_str()) > count; })) << "it counts on";
+
+  const auto again = cluster_->underway({"host", "suspend", "v1"}, seconds(120));
+  ASSERT_EQ(again.exit_code, 0) << again.err << told();
+  const auto flipped = cluster_->on("m1",
+                                    "f=$(ls /var/lib/underway-node/machines/virtual.v1/memory-*.zst) && "
+                                    "printf x | dd of=$f bs=1 seek=20000 conv=notrunc 2>&1");
+  ASSERT_EQ(flipped.exit_code, 0) << flipped.out << flipped.err;
+  const auto cold = cluster_->underway({"host", "wake", "v1"}, seconds(120));
+  ASSERT_EQ(cold.exit_code, 0) << cold.out << cold.err << told();
+  EXPECT_TRUE(eventually(seconds(90), [&] { return greeting("v1") == "v1\n" && inside(kBoot) != boot; })) << told();
 }
 
 /// Its machine is made anew where there is room: the disk that it had is gone with the host.

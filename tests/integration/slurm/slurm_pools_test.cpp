@@ -331,6 +331,30 @@ TEST_P(SlurmPools, WhatSlurmAsksForIsReadFromItsFile) {
   }
 }
 
+// A boot that fails is told to Slurm, which queues the job again, and may ask for the node anew.
+TEST_P(SlurmPools, ANodeThatDidNotBootIsToldAndMayBeAskedForAgain) {
+  if (mode() != JoinMode::cloud) GTEST_SKIP() << "Slurm asks for CLOUD nodes";
+  begin(slurm::AskPrograms{.resume = "/usr/sbin/pool-resume",
+                           .suspend = "/usr/sbin/pool-suspend",
+                           .resume_fail = "/usr/sbin/pool-resume-fail",
+                           .suspend_timeout = 5,
+                           .idle_before = 600,
+                           .left_alone = {"b8"}});
+  const auto waits = site_->submit("-w b1 --wrap true");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return record("b1")->powering_up(); })) << log();
+  tell(slurm::no_boot_command("b1", "no node has room for it"));
+  const auto down = record("b1");
+  EXPECT_EQ(down->state, "DOWN") << log();
+  EXPECT_TRUE(slurm::held_by_us(*down)) << down->reason;
+  EXPECT_TRUE(eventually(seconds(30), [&] { return job(waits).starts_with("PENDING"); })) << log();
+  tell(slurm::power_down_command({"b1"}));
+  // It is neither down nor drained any more, and Slurm gives it to jobs again.
+  EXPECT_TRUE(eventually(seconds(90), [&] {
+    const auto now = record("b1");
+    return now && now->state == "IDLE" && !now->draining() && now->is("POWERED_DOWN");
+  })) << log();
+}
+
 INSTANTIATE_TEST_SUITE_P(Releases, SlurmPools, testing::ValuesIn(beds()),
                          [](const auto& made) { return name_of(made.param); });
 

@@ -37,7 +37,8 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/slurm/slurmdbd.hcl", "says nothing: sacctmgr -i add"},
       {"src/hpc/slurm/elastic/difference.cpp", "integration.slurm_pools"},
       {"src/hpc/slurm/elastic/job_queue.cpp", "TellOfTheQueueAsGrowthSeesIt"},
-      {"src/hpc/slurm/elastic/job_sleep.cpp", "integration.slurm_sleep"},
+      {"src/hpc/slurm/sleep/job_sleep.cpp", "integration.slurm_sleep"},
+      {"src/hpc/slurm/sleep/node_sleep.cpp", "integration.slurm_node_sleep"},
       {"src/hpc/slurm/elastic/membership.cpp", "for people"},
       {"src/hpc/slurm/elastic/members.cpp", "integration.slurm_pools"},
       {"src/hpc/slurm/elastic/node_record.cpp", "integration.slurm_pools"},
@@ -73,8 +74,8 @@ TEST(SlurmReaders, AreAllKnown) {
   // And each command of ours is given to every release, but those that look at a node and not at Slurm
   // (slurm/elastic/look.hpp).
   std::string here;
-  for (const auto* file :
-       {"slurm_versions.hpp", "slurm_versions_test.cpp", "slurm_pools_test.cpp", "slurm_sleep_test.cpp"})
+  for (const auto* file : {"slurm_versions.hpp", "slurm_versions_test.cpp", "slurm_pools_test.cpp",
+                           "slurm_sleep_test.cpp", "slurm_node_sleep_test.cpp"})
     here += read_text(fmt::format("{}/tests/integration/slurm/{}", source_dir(), file));
   std::istringstream commands(
       shell("grep -rhoE --include='*.hpp' --exclude=look.hpp '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm")

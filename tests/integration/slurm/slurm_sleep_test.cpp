@@ -1,4 +1,4 @@
-// Slurm jobs that sleep while others have their place, by the words of src/hpc/slurm/elastic/job_sleep.hpp, with the
+// Slurm jobs that sleep while others have their place, by the words of src/hpc/slurm/sleep/job_sleep.hpp, with the
 // real daemons of each release and their accounts.
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "harness/places.hpp"
 #include "harness/slurm/slurm_site.hpp"
-#include "slurm/elastic/job_sleep.hpp"
+#include "slurm/sleep/job_sleep.hpp"
 
 namespace underway::harness {
 namespace {

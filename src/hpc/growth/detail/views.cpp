@@ -76,7 +76,8 @@ class Looking {
   }
 
   void note_failure(const HostFacts& host, std::size_t number, TimePoint asked) {
-    const bool no_room = host.status == HostStatus::creating && !host.placed && now_ - asked >= kNoRoom;
+    const bool no_room =
+        host.status == HostStatus::creating && !host.placed && !host.room_comes && now_ - asked >= kNoRoom;
     if (host.status == HostStatus::failed)
       out_.not_made.push_back({{host.name, number}, BootResult::failed});
     else if (no_room)
@@ -88,6 +89,7 @@ class Looking {
                                     bool wanted) const {
     const bool goes = host != nullptr && (host->status == HostStatus::stopping || host->status == HostStatus::stopped);
     if (!wanted) return NodePhase::draining;
+    if (host != nullptr && host->asleep && !goes) return NodePhase::asleep;
     if (goes || host == nullptr || !host->admitted || record == nullptr) return NodePhase::booting;
     if (record->draining() && !slurm::held_by_us(*record)) return std::nullopt;
     const bool up = record->responds() && !record->draining() &&
@@ -115,7 +117,7 @@ class Looking {
       view.memory_free_mb = std::max<std::int64_t>(view.memory_free_mb - jobs->memory_mb, 0);
       if (!jobs->endless) view.free_at = jobs->ends;
     }
-    out_.settled = out_.settled && (phase == NodePhase::idle || phase == NodePhase::busy);
+    out_.settled = out_.settled && (phase == NodePhase::idle || phase == NodePhase::busy || phase == NodePhase::asleep);
     out_.nodes.push_back(std::move(view));
   }
 
@@ -157,7 +159,7 @@ Views views_of(const ClusterFacts& facts, const SlurmLook& slurm, const std::map
 
 PoolStatus status_of(const elastic::PoolClass& type, const std::vector<NodeView>& nodes, const elastic::State& state,
                      TimePoint now) {
-  PoolStatus out{.pool = type.name, .always = type.min_nodes, .most = type.max_nodes};
+  PoolStatus out{.pool = type.name, .asked_by = type.asked_by, .always = type.min_nodes, .most = type.max_nodes};
   std::int64_t all = 0;
   for (const auto& node : nodes) {
     if (node.class_name != type.name) continue;
@@ -182,7 +184,7 @@ PoolStatus status_of(const elastic::PoolClass& type, const std::vector<NodeView>
   }
   if (type.hourly() > 0) out.cost_per_hour = elastic::format_money(type.hourly() * all);
   const auto known = state.classes.find(type.name);
-  if (known == state.classes.end()) return out;
+  if (known == state.classes.end() || type.asked_by == model::AskedBy::slurm) return out;
   const auto& it = known->second;
   out.failed_boots = it.failed_boots;
   const auto nanos = unix_nanos(now);

@@ -3,7 +3,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "host/reconcile.hpp"
+#include "host/virtual/sleep.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/node/sleep_decisions.hpp"
 #include "tables/slurm_members.hpp"
 
 namespace underway::host {
@@ -32,7 +34,7 @@ std::vector<tables::Scope> what_machines_follow(const tables::Tables& tables) {
     for (const auto& host : hosts) {
       if (host->provider != "qemu") continue;
       pools.insert(host->pool);
-      if (host->status == model::HostStatus::stopping)
+      if (host->status == model::HostStatus::stopping || !host->sleep.empty())
         out.push_back(tables::record_scope<model::SlurmMember>(host->cluster + "/" + host->name));
     }
     for (const auto& pool : pools)
@@ -111,7 +113,39 @@ async::awaitable<void> VirtualHosts::follow(model::Cluster cluster, model::Pool 
   co_await hold(cluster, pool, std::move(wanted));
   RecordMachines stand{cluster.name, pool.name, outdated_[model::pool_job_id(cluster.name, pool.name)]};
   co_await server_.apply(std::move(stand));
+  co_await follow_sleep(cluster, pool);
   co_await forget(cluster, pool, std::move(held));
+}
+
+async::awaitable<void> VirtualHosts::follow_sleep(const model::Cluster& cluster, const model::Pool& pool) {
+  const auto hosts = hosts_of(*co_await server_.read(), cluster, pool);
+  std::optional<Error> failure;
+  for (const auto& host : hosts) {
+    const auto step = next_sleep_step(*co_await server_.read(), cluster, host);
+    try {
+      switch (step.kind) {
+        case SleepStep::Kind::none:
+          break;
+        case SleepStep::Kind::sleep: {
+          server::SleepAllocation sleep{step.allocation};
+          co_await server_.apply(std::move(sleep));
+          break;
+        }
+        case SleepStep::Kind::wake: {
+          server::WakeAllocation wake{step.allocation};
+          co_await server_.apply(std::move(wake));
+          break;
+        }
+        case SleepStep::Kind::give_up: {
+          GiveUpSleep give_up{host.cluster, host.name};
+          co_await server_.apply(std::move(give_up));
+        }
+      }
+    } catch (Error& error) {
+      if (!failure) failure = error.while_doing(fmt::format("following the sleep of host '{}'", host.name));
+    }
+  }
+  if (failure) throw std::move(*failure);
 }
 
 /// Before its group is there: the machine finds its seed when it is placed.

@@ -41,6 +41,8 @@ class VirtualHosts {
   async::awaitable<void> prepare(const model::Cluster& cluster, const model::Pool& pool, const model::Host& host,
                                  AgentSeed agent);
   async::awaitable<void> hold(const model::Cluster& cluster, const model::Pool& pool, std::vector<model::Host> wanted);
+  /// Machines that are to sleep, or to wake. Errors: exhausted (one that is to go cannot be woken for it).
+  async::awaitable<void> follow_sleep(const model::Cluster& cluster, const model::Pool& pool);
   async::awaitable<void> forget(const model::Cluster& cluster, const model::Pool& pool, std::set<std::string> held);
 
   server::Server& server_;

@@ -7,9 +7,9 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "slurm/elastic/job_sleep.hpp"
 #include "slurm/hostlist.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/sleep/job_sleep.hpp"
 
 namespace underway::slurm {
 namespace {

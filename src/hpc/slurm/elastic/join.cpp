@@ -79,7 +79,8 @@ std::vector<std::vector<std::string>> in_leaf_order(const ElasticPool& pool, con
   return out;
 }
 
-void add_options(JoinConfiguration& out, JoinMode mode, const Version& slurmctld, std::int64_t nodes,
+/// `asks`: power saving is on.
+void add_options(JoinConfiguration& out, JoinMode mode, const Version& slurmctld, std::int64_t nodes, bool asks,
                  SiteParameters site) {
   if (mode == JoinMode::fixed) return;
   if (mode == JoinMode::dynamic) {
@@ -94,6 +95,9 @@ void add_options(JoinConfiguration& out, JoinMode mode, const Version& slurmctld
     add(site.slurmctld, "cloud_reg_addrs");
     add(site.communication, "NoAddrCache");
   }
+  // A node that is down, as it did not boot, may be asked for again once it was powered down: else it stays down until
+  // somebody lets it in.
+  if (asks && mode == JoinMode::cloud) add(site.slurmctld, "idle_on_node_suspend");
   // What is down since it went, or was booted anew, is idle when it registers.
   out.options.emplace_back("ReturnToService=2");
   if (mode == JoinMode::cloud && slurmctld < kCloudVisible) add(site.private_data, "cloud");
@@ -117,6 +121,7 @@ void add_programs(JoinConfiguration& out, JoinMode mode, const AskPrograms& asks
   // The rates are per minute, and whoever makes the nodes has limits of his own.
   out.options.emplace_back("ResumeRate=0");
   out.options.emplace_back("SuspendRate=0");
+  if (!asks.left_alone.empty()) out.options.push_back("SuspendExcNodes=" + fold_hosts(asks.left_alone));
 }
 
 }  // namespace
@@ -170,7 +175,7 @@ JoinConfiguration render_join(JoinMode mode, const Version& slurmctld, const std
   for (const auto& pool : pools) nodes += static_cast<std::int64_t>(pool.hosts.size());
   if (mode == JoinMode::dynamic && slurmctld < kDynamicNodes)
     out.problems.push_back(fmt::format("Slurm {} has no dynamic nodes", slurmctld.major()));
-  add_options(out, mode, slurmctld, nodes, site);
+  add_options(out, mode, slurmctld, nodes, asks.has_value(), site);
   if (asks) add_programs(out, mode, *asks);
   for (const auto& pool : pools) {
     if (mode == JoinMode::dynamic) {

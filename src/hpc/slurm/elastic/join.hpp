@@ -55,12 +55,19 @@ struct Leaf {
   std::vector<std::string> hosts;
 };
 
+/// Where slurm.conf has these programs, by the names of the verbs: resume, suspend, resume-fail. A task beside
+/// slurmctld puts them there (docs/how-to/let-slurm-ask.md).
+inline constexpr const char* kAskDirectory = "/run/underway/slurm";
+
 /// Slurm's own programs, for a site that wants Slurm to ask for nodes (slurm.conf(5), ResumeProgram).
 struct AskPrograms {
-  std::string resume, suspend, resume_fail;  ///< paths, with words
+  /// Absolute paths without words: slurmctld takes all of a value for the name of a file, which has to be executable
+  /// for SlurmUser, and writable for its owner alone, when slurmctld starts (slurmctld/power_save.c, _valid_prog).
+  std::string resume, suspend, resume_fail;
   std::int64_t resume_timeout = 600;  ///< seconds; Slurm's own 60 are too few for most machines that have to boot
   std::int64_t suspend_timeout = 30;  ///< seconds
   std::int64_t idle_before = 600;     ///< seconds that a node is idle before it is given back
+  std::vector<std::string> left_alone = {};  ///< nodes that power saving must not touch (SuspendExcNodes)
 };
 
 /// The values of slurm.conf to which others are added; what the site has set stays.

@@ -58,13 +58,14 @@ server::FollowerOptions MemberController::what_members_follow() {
 }
 
 void MemberController::start() {
-  server_.loops().start(tasks_, {.area = "slurm",
-                                 .name = "nodes of Slurm",
-                                 .trouble = "nodes do not come to Slurm, nor go from it",
-                                 .wait = [this] { return follower_.wait_for_news(); },
-                                 .reconcile = [this] { return reconcile(); },
-                                 .retry = async::RetryPolicy::up_to(std::min<Duration>(options_.rest, std::chrono::seconds(1))),
-                                 .patience = std::chrono::minutes(10)});
+  server_.loops().start(tasks_,
+                        {.area = "slurm",
+                         .name = "nodes of Slurm",
+                         .trouble = "nodes do not come to Slurm, nor go from it",
+                         .wait = [this] { return follower_.wait_for_news(); },
+                         .reconcile = [this] { return reconcile(); },
+                         .retry = async::RetryPolicy::up_to(std::min<Duration>(options_.rest, std::chrono::seconds(1))),
+                         .patience = std::chrono::minutes(10)});
 }
 
 awaitable<void> MemberController::stop() { co_await tasks_.stop(); }
@@ -106,11 +107,16 @@ awaitable<SlurmView> MemberController::ask_slurm(Place place, std::vector<Member
   auto read = [&] { out.records = parse_records(printed); };
   co_await async::on_pool(pool_, read);
   // squeue refuses a name that Slurm does not know.
-  std::vector<std::string> leaving;
+  std::vector<std::string> leaving, sleeping;
   for (const auto& host : hosts) {
     const bool known = std::any_of(out.records.begin(), out.records.end(),
                                    [&](const auto& record) { return record.name == host.name; });
     if (!host.wanted && known) leaving.push_back(host.name);
+    if (sleep_concerns(host) && known) sleeping.push_back(host.name);
+  }
+  if (!sleeping.empty()) {
+    const auto ask = node_jobs_command(sleeping);
+    out.sleepers = parse_node_jobs(co_await command(place, ask));
   }
   if (leaving.empty()) co_return out;
   const auto list = jobs_command(leaving);
@@ -197,10 +203,14 @@ awaitable<std::vector<MemberHost>> MemberController::look_at_hosts(model::Pool p
                     .address = cluster ? address_of(*cluster, *row) : "",
                     .wanted = !goes(*row),
                     .runs = row->status == model::HostStatus::running || row->status == model::HostStatus::stopping,
+                    .to_sleep = !row->sleep.empty() && !goes(*row),
+                    .asleep = row->asleep,
                     .node_id = row->node_id,
                     .known = tables::find_record<SlurmMember>(*tables, key)};
     const auto node = host.node_id.empty() ? nullptr : tables->find_node(host.node_id);
-    if (host.wanted && host.runs && node) {
+    // Who sleeps is not asked, and who wakes is, also when it is to go: its jobs go on when its agent is heard of.
+    const bool can_answer = host.runs && !host.to_sleep && !host.asleep;
+    if ((host.wanted || sleep_concerns(host)) && can_answer && node) {
       auto& seen = seen_[key];
       if (node->silent()) {
         seen = Seen{.node_id = host.node_id, .unseen = "its agent does not answer"};

@@ -15,8 +15,8 @@ Command update(const std::vector<std::string>& nodes, std::vector<std::string> w
 }  // namespace
 
 bool held_by_us(const NodeRecord& record) {
-  return record.reason == kAbsentReason || record.reason == kLeavingReason ||
-         record.reason.starts_with(kNotReadyPrefix);
+  return record.reason == kAbsentReason || record.reason == kLeavingReason || record.reason == kAsleepReason ||
+         record.reason.starts_with(kNotReadyPrefix) || record.reason.starts_with(kNoBootPrefix);
 }
 
 Command address_command(const std::map<std::string, std::string>& addresses) {
@@ -90,6 +90,34 @@ LeaveVerdict decide_leave(JoinMode mode, const std::string& node, const NodeReco
   if (!record->empty()) return {LeaveStep::wait, {}, fmt::format("Slurm still clears away what ran on {}", node)};
   if (runs) return {LeaveStep::stop, {}, fmt::format("{} is drained and empty", node)};
   return decide_forget(mode, node, *record);
+}
+
+Command no_boot_command(const std::string& node, const std::string& why) {
+  // Its jobs are ended there: its name, which is its address as long as it has not come, may be looked up for seconds.
+  return update({node}, {std::string("nodeaddr=") + kNowhere, "state=down", "reason=" + (kNoBootPrefix + why)});
+}
+
+Command power_down_command(const std::vector<std::string>& nodes) { return update(nodes, {"state=power_down"}); }
+
+LeaveVerdict decide_powered_leave(const std::string& node, const NodeRecord* record,
+                                  const std::vector<std::string>& jobs, bool runs) {
+  if (record == nullptr || record->state == "FUTURE")
+    return {runs ? LeaveStep::stop : LeaveStep::gone, {}, fmt::format("Slurm does not know {}", node)};
+  if (!runs) {
+    // Powered down it has its name for an address again, which is asked nothing.
+    if (record->address != kNowhere && record->address != node)
+      return {LeaveStep::forget, address_command({{node, kNowhere}}), fmt::format("{} is off", node)};
+    return {LeaveStep::gone, {}, fmt::format("{} is off, and nobody is asked for it", node)};
+  }
+  if (!record->powered_down() && record->state != "DOWN")
+    return {LeaveStep::wait, {}, fmt::format("Slurm has not powered {} down: it is {}", node, lower(record->state))};
+  if (!jobs.empty())
+    return {
+        LeaveStep::wait,
+        {},
+        fmt::format("{} has {} Slurm job{}: {}", node, jobs.size(), jobs.size() == 1 ? "" : "s", join_some(jobs, 5))};
+  if (!record->empty()) return {LeaveStep::wait, {}, fmt::format("Slurm still clears away what ran on {}", node)};
+  return {LeaveStep::stop, {}, fmt::format("Slurm has powered {} down", node)};
 }
 
 }  // namespace underway::slurm

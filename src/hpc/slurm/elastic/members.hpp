@@ -21,8 +21,12 @@ using Command = std::vector<std::string>;
 /// The reasons that we give. What carries another one is somebody else's, and is not taken back.
 inline constexpr const char* kAbsentReason = "underway: the node is not there";
 inline constexpr const char* kLeavingReason = "underway: the node is going";
+inline constexpr const char* kAsleepReason = "underway: the node sleeps";  ///< its machine does, or is about to
 inline constexpr const char* kNotReadyPrefix = "underway: not ready: ";
-/// Whether a node is held by one of them.
+inline constexpr const char* kNoBootPrefix = "underway: did not boot: ";
+/// What Slurm itself says of a node that it has asked for in vain (slurmctld/power_save.c of 20.11 to 24.11).
+inline constexpr const char* kResumeTimeoutReason = "ResumeTimeout reached";
+/// Whether a node is held by one of ours.
 bool held_by_us(const NodeRecord& record);
 
 /// Where a node is that is not there: nobody's address (RFC 5737, TEST-NET-1). slurmctld asks nodes that are down, too.
@@ -67,5 +71,16 @@ struct LeaveVerdict {
 /// be asked again after each step: a job may have come between the look and the drain.
 LeaveVerdict decide_leave(JoinMode mode, const std::string& node, const NodeRecord* record,
                           const std::vector<std::string>& jobs, bool runs);
+
+/// Where Slurm itself asks for nodes (AskPrograms). One that did not boot is set down: Slurm ends the wait of its jobs,
+/// and queues those again that may be.
+Command no_boot_command(const std::string& node, const std::string& why);
+/// What is down is powered down, whatever it was before: with idle_on_node_suspend Slurm may ask for it again.
+Command power_down_command(const std::vector<std::string>& nodes);
+/// As decide_leave, of a node that Slurm has powered down itself: nothing is to be drained, and nothing is said to
+/// Slurm but that nobody is at its address any more. One that Slurm has not powered down, or on which a job is again,
+/// is left alone: what was said before of it is out of date.
+LeaveVerdict decide_powered_leave(const std::string& node, const NodeRecord* record,
+                                  const std::vector<std::string>& jobs, bool runs);
 
 }  // namespace underway::slurm

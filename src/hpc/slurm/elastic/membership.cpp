@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "model/elastic/growth.hpp"
 #include "slurm/hostlist.hpp"
 #include "slurm/queue.hpp"
 
@@ -30,12 +31,21 @@ class Planning {
       : pool_(pool), cluster_(cluster), hosts_(hosts), slurm_(slurm), now_(now) {
     for (const auto& record : slurm.records) by_name_[record.name] = &record;
     if (pool_ != nullptr) mode_ = mode_of(*pool_, slurm.records);
+    if (pool_ != nullptr && model::asked_by_slurm(*pool_)) {
+      const auto names = pool_->all_host_names();
+      powered_.insert(names.begin(), names.end());
+    }
   }
 
   MembershipPlan plan() {
     for (const auto& host : hosts_) {
+      if (sleep_concerns(host)) sleeping_.push_back(host.name);
+    }
+    for (const auto& host : hosts_) {
       auto& member = row_of(host);
-      if (!host.wanted)
+      if (sleep_concerns(host))
+        follow_sleep(host, member);
+      else if (!host.wanted)
         leave(host, member);
       else
         stay(host, member);
@@ -64,7 +74,8 @@ class Planning {
     if (status == SlurmMembership::admitted && member.status != status) member.admitted_at = now_;
     member.status = status;
     member.description = std::move(why);
-    if (status != SlurmMembership::admitted && status != SlurmMembership::gone) plan_.settled = false;
+    if (status != SlurmMembership::admitted && status != SlurmMembership::gone && status != SlurmMembership::resting)
+      plan_.settled = false;
   }
 
   void tell(Command command) {
@@ -79,8 +90,12 @@ class Planning {
                       : record != nullptr && !record->dynamic() ? JoinMode::cloud
                                                                 : JoinMode::dynamic;
     const auto at = slurm_.jobs.find(host.name);
-    const auto verdict = decide_leave(mode, host.name, record,
-                                      at == slurm_.jobs.end() ? std::vector<std::string>{} : at->second, host.runs);
+    const auto jobs = at == slurm_.jobs.end() ? std::vector<std::string>{} : at->second;
+    // Its machine may be about to be stopped, whatever Slurm asks for since.
+    const bool let_go = host.runs && member.status == SlurmMembership::released;
+    if (powered_.contains(host.name) && let_go) return set(member, SlurmMembership::released, member.description);
+    const auto verdict = powered_.contains(host.name) ? decide_powered_leave(host.name, record, jobs, host.runs)
+                                                      : decide_leave(mode, host.name, record, jobs, host.runs);
     switch (verdict.step) {
       case LeaveStep::drain:
       case LeaveStep::wait:
@@ -99,6 +114,39 @@ class Planning {
         set(member, SlurmMembership::gone, {});
     }
     tell(verdict.command);
+  }
+
+  /// One that is to go while it sleeps is woken first: its jobs run on, and are waited for.
+  void follow_sleep(const MemberHost& host, SlurmMember& member) {
+    const auto* record = find(host.name);
+    std::vector<NodeJob> jobs;
+    for (const auto& job : slurm_.sleepers) {
+      if (std::find(job.nodes.begin(), job.nodes.end(), host.name) != job.nodes.end()) jobs.push_back(job);
+    }
+    if (host.to_sleep || host.asleep) {
+      const auto answers =
+          stand_in(slurm_.records, sleeping_, slurm_.sleepers, record != nullptr ? record->address : "");
+      auto next = plan_sleep(host.name, record, jobs, member.suspended, answers);
+      member.suspended = std::move(next.suspended);
+      for (auto& command : next.commands) tell(std::move(command));
+      // One that sleeps does so whatever Slurm has to say, and one that waits for its sleep still is what it was.
+      const bool rests = next.done || host.asleep;
+      set(member, rests ? SlurmMembership::resting : member.status, std::move(next.why));
+      plan_.settled = plan_.settled && rests && next.commands.empty();
+      return;
+    }
+    const bool heard = host.runs && host.reasons;
+    auto next = plan_waking(host.name, record, jobs, member.suspended, heard ? host.address : std::string(),
+                            heard && host.wanted && host.reasons->empty());
+    plan_.settled = false;
+    if (!heard) return set(member, SlurmMembership::resting, "its machine is being woken");
+    member.suspended = std::move(next.suspended);
+    for (auto& command : next.commands) tell(std::move(command));
+    set(member,
+        !next.done    ? SlurmMembership::resting
+        : host.wanted ? SlurmMembership::admitted
+                      : SlurmMembership::leaving,
+        std::move(next.why));
   }
 
   void stay(const MemberHost& host, SlurmMember& member) {
@@ -136,8 +184,19 @@ class Planning {
     set(member, SlurmMembership::admitted,
         host.reasons->empty() ? "" : "it is not ready: " + join(*host.reasons, "; "));
     member.node_id = host.node_id;
+    if (record != nullptr && powered_.contains(host.name)) boot_again(host, member, *record);
     if (!host.reasons->empty()) plan_.settled = false;
     if (record == nullptr) plan_.settled = false;
+  }
+
+  /// Slurm powered the node down and asks for it, and its host was there all the time, as nobody heard of the first: it
+  /// waits for a slurmd that was started since.
+  void boot_again(const MemberHost& host, const SlurmMember& member, const NodeRecord& record) {
+    if (!record.powering_up()) return;
+    plan_.settled = false;
+    if (coming_.contains(host.name) || now_ - member.admitted_at < kRegisters) return;
+    plan_.restart[host.name] =
+        fmt::format("Slurm waits for {} to boot, which it has long done; its slurmd is started anew", host.name);
   }
 
   /// Slurm is told of all that come at once: they serve one job together as often as not.
@@ -182,7 +241,9 @@ class Planning {
       declared.back().address = host.address;
     }
     std::vector<std::string> quiet;
-    if (mode_ == JoinMode::cloud) {
+    if (!powered_.empty()) {
+      cure(names);
+    } else if (mode_ == JoinMode::cloud) {
       for (const auto& name : names) {
         const auto* record = find(name);
         // As slurmctld has them when it has read of them in slurm.conf for the first time.
@@ -202,6 +263,19 @@ class Planning {
       return plan_.members.contains(record.name) && !known.contains(record.name);
     });
     for (auto& found : compare_nodes(declared, records, wishes())) note(std::move(found));
+  }
+
+  /// Where Slurm asks, nodes that are not there are as its power saving has them. One that is down since it did not
+  /// boot would stay so: it is powered down, and Slurm may ask for it again. What somebody else holds stays as it is.
+  void cure(const std::set<std::string>& names) {
+    std::vector<std::string> failed;
+    for (const auto& name : names) {
+      const auto* record = find(name);
+      if (record == nullptr || record->is("POWERING_DOWN") || record->is("POWER_DOWN")) continue;
+      const bool ours = held_by_us(*record) || record->reason == kResumeTimeoutReason;
+      if ((record->state == "DOWN" || record->draining()) && ours) failed.push_back(name);
+    }
+    if (!failed.empty()) tell(power_down_command(failed));
   }
 
   void note(NodeDifference found) {
@@ -233,14 +307,21 @@ class Planning {
   const SlurmView& slurm_;
   std::int64_t now_;
   JoinMode mode_ = JoinMode::dynamic;
+  std::set<std::string> powered_;  ///< names of the pool, where Slurm itself asks for its hosts
   std::map<std::string_view, const NodeRecord*> by_name_;
+  std::vector<std::string> sleeping_;          ///< nodes that cannot answer for others
   std::map<std::string, std::string> coming_;  ///< to where
   MembershipPlan plan_;
 };
 
 }  // namespace
 
+bool sleep_concerns(const MemberHost& host) {
+  return host.to_sleep || host.asleep || (host.known && host.known->status == SlurmMembership::resting);
+}
+
 JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records) {
+  if (model::asked_by_slurm(pool)) return JoinMode::cloud;
   const auto& wish = pool.slurm ? pool.slurm->join : std::string("auto");
   if (wish == "dynamic") return JoinMode::dynamic;
   if (wish == "cloud") return JoinMode::cloud;
@@ -287,7 +368,7 @@ MembershipPlan plan_without_slurm(const std::string& cluster, const std::vector<
                                   const std::string& why, std::int64_t) {
   return plan_each(cluster, hosts, [&](const MemberHost& host, SlurmMember& member) {
     if (host.wanted && member.status == SlurmMembership::admitted) return;
-    if (member.status == SlurmMembership::gone) return;
+    if (member.status == SlurmMembership::gone || sleep_concerns(host)) return;
     const auto then = host.wanted ? "it joins once that works" : "it goes once that works";
     if (!host.wanted && host.runs && member.status != SlurmMembership::released)
       member.status = SlurmMembership::leaving;
@@ -297,6 +378,11 @@ MembershipPlan plan_without_slurm(const std::string& cluster, const std::vector<
 
 MembershipPlan plan_where_no_slurm_is(const std::string& cluster, const std::vector<MemberHost>& hosts, std::int64_t) {
   return plan_each(cluster, hosts, [&](const MemberHost& host, SlurmMember& member) {
+    if (host.to_sleep || host.asleep) {
+      member.status = SlurmMembership::resting;
+      member.suspended.clear();
+      return;
+    }
     if (!host.wanted) {
       member.status = host.runs ? SlurmMembership::released : SlurmMembership::gone;
       member.description.clear();

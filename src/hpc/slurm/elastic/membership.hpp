@@ -6,6 +6,9 @@
 /// A host has a row (model::SlurmMember) before Slurm hears of it, and loses it when it is forgotten. Whoever stops its
 /// machine waits until the row says `released`, and whoever gives its addresses away until it says `gone`: a slurmctld
 /// that is away keeps hosts, it does not lose jobs.
+///
+/// Of a pool that Slurm itself asks for (PoolElastic::asked_by) Slurm's power saving has the nodes that are not there,
+/// and says which go: nothing is set down, nor drained.
 
 #include <map>
 #include <optional>
@@ -15,16 +18,19 @@
 #include "model/cluster.hpp"
 #include "slurm/elastic/difference.hpp"
 #include "slurm/elastic/look.hpp"
+#include "slurm/sleep/node_sleep.hpp"
 
 namespace underway::slurm {
 
 /// A host as the tables have it.
 struct MemberHost {
   std::string name;
-  std::string address;  ///< where slurmctld reaches it; empty: nowhere
-  bool wanted = true;   ///< false: it is to go
-  bool runs = true;     ///< its machine, as far as anybody knows
-  std::string node_id;  ///< of its agent; empty: it has not joined
+  std::string address;    ///< where slurmctld reaches it; empty: nowhere
+  bool wanted = true;     ///< false: it is to go
+  bool runs = true;       ///< its machine, as far as anybody knows
+  bool to_sleep = false;  ///< its machine
+  bool asleep = false;    ///< it does; `runs` says nothing then
+  std::string node_id;    ///< of its agent; empty: it has not joined
   std::optional<model::SlurmMember> known;
   /// Why it may have no jobs; nothing: nobody could look, for `unseen`.
   std::optional<std::vector<std::string>> reasons;
@@ -35,7 +41,8 @@ struct MemberHost {
 /// What Slurm says.
 struct SlurmView {
   std::vector<NodeRecord> records;
-  std::map<std::string, std::vector<std::string>> jobs;  ///< by node
+  std::map<std::string, std::vector<std::string>> jobs;  ///< by node, of those that are to go
+  std::vector<NodeJob> sleepers = {};                    ///< of nodes that sleep, or fall asleep or wake
 };
 
 struct MembershipPlan {
@@ -46,6 +53,9 @@ struct MembershipPlan {
   std::vector<std::string> told;                      ///< what was changed by somebody and is put back, for the log
   bool settled = true;                                ///< nothing is under way: there is no need to look soon
 };
+
+/// Whether Slurm has to know that its machine sleeps, or that it does no more.
+bool sleep_concerns(const MemberHost& host);
 
 /// How pool `pool` joins, given what Slurm has: "auto" is read off its nodes, as slurm.conf is the site's.
 JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records);

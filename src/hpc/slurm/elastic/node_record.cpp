@@ -36,9 +36,10 @@ void read_state(NodeRecord& node, std::string_view text) {
   const auto words = split(text, '+');
   if (words.empty()) return;
   node.state = upper(words[0]);
-  // As 20.11 writes it: "IDLE*".
+  // As 20.11 writes it: "IDLE*", "MIXED#".
   while (!node.state.empty() && node.state.find_last_not_of("*~#!%$@^-") + 1 != node.state.size()) {
     if (node.state.back() == '*') node.flags.insert("NOT_RESPONDING");
+    if (node.state.back() == '#') node.flags.insert("POWERING_UP");
     node.state.pop_back();
   }
   for (std::size_t i = 1; i < words.size(); ++i) {

@@ -17,7 +17,7 @@ struct NodeRecord {
   std::string hostname = {};
   std::string state = {};  ///< without flags, upper case: "IDLE", "MIXED", "ALLOCATED", "DOWN", "FUTURE"
   std::set<std::string> flags =
-      {};                   ///< "CLOUD", "DRAIN", "DYNAMIC_NORM", "NOT_RESPONDING", "POWERED_DOWN", "COMPLETING"
+      {};                   ///< "CLOUD", "DRAIN", "DYNAMIC_NORM", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_UP", …
   std::string reason = {};  ///< without who gave it and when; empty: none
   std::int64_t cpus = 0;
   std::int64_t cpus_given = 0;  ///< to jobs
@@ -30,7 +30,13 @@ struct NodeRecord {
   /// Made by `slurmd -Z`.
   bool dynamic() const { return is("DYNAMIC_NORM"); }
   bool draining() const { return is("DRAIN"); }
-  bool responds() const { return !is("NOT_RESPONDING") && state != "DOWN" && !is("POWERED_DOWN"); }
+  bool responds() const {
+    return !is("NOT_RESPONDING") && state != "DOWN" && !is("POWERED_DOWN") && !is("POWERING_UP");
+  }
+  /// Slurm's power saving has it off, or on its way there: no job comes before Slurm has asked for it.
+  bool powered_down() const { return is("POWERED_DOWN") || is("POWERING_DOWN"); }
+  /// Slurm has asked for it, or is about to, and waits until it registers anew.
+  bool powering_up() const { return is("POWERING_UP") || is("POWER_UP"); }
   /// No job is there, nor one that Slurm still clears away.
   bool empty() const;
   bool operator==(const NodeRecord&) const = default;

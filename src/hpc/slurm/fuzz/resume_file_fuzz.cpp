@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "slurm/elastic/job_sleep.hpp"
 #include "slurm/elastic/node_record.hpp"
 #include "slurm/elastic/resume_file.hpp"
+#include "slurm/sleep/job_sleep.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

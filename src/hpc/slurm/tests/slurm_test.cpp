@@ -85,5 +85,34 @@ TEST(Configuration, DeclaresWhatAPoolSaysThoughTheMachineHasLess) {
   EXPECT_TRUE(job_file_root(cluster, machine).at("pools").at("compute").at("overcommitted").as_bool());
 }
 
+TEST(Configuration, HasSlurmsProgramsWhereItAsksForHosts) {
+  const Machine machine{.cores_per_socket = 4, .memory_mb = 8000, .slurm = Version{22, 5, 8}};
+  model::Cluster cluster;
+  cluster.name = "tide";
+  model::Pool burst{.name = "burst", .size = 1, .hostname = "b%d", .cpus = 1, .memory_mb = 1000};
+  burst.slurm = model::SlurmJoin{.most = 4};
+  burst.elastic = model::PoolElastic{.boot_timeout = std::chrono::minutes(2), .keep_alive = "90s"};
+  model::Pool fixed{.name = "fixed", .size = 2, .hostname = "f%d", .cpus = 1, .memory_mb = 1000};
+  fixed.slurm = model::SlurmJoin{};
+  cluster.pools = {burst, fixed, {.name = "login"}};
+  const auto options = [&] {
+    const auto text = job_file_root(cluster, machine).at("options").as_string();
+    return "\n" + std::string(text.data(), text.size());
+  };
+  EXPECT_EQ(options().find("ResumeProgram"), std::string::npos) << "our policy asks";
+  cluster.pools[0].elastic->asked_by = model::AskedBy::slurm;
+  for (const char* line :
+       {"\nResumeProgram=/run/underway/slurm/resume\n", "\nSuspendProgram=/run/underway/slurm/suspend\n",
+        "\nResumeFailProgram=/run/underway/slurm/resume-fail\n", "\nResumeTimeout=150\n", "\nSuspendTime=90\n",
+        "\nSuspendExcNodes=b1,f[1-2]\n"})
+    EXPECT_NE(options().find(line), std::string::npos) << line << options();
+  const auto root = job_file_root(cluster, machine);
+  EXPECT_NE(root.at("pools").at("burst").at("node_line").as_string().find("State=CLOUD"), std::string::npos);
+  cluster.pools[0].elastic->keep_alive = "ski_rental";
+  EXPECT_NE(options().find("\nSuspendTime=600\n"), std::string::npos) << "what our policy weighs, Slurm cannot";
+  cluster.pools[1].slurm->join = "dynamic";
+  EXPECT_THROW(job_file_root(cluster, machine), Error);
+}
+
 }  // namespace
 }  // namespace underway::slurm

@@ -16,6 +16,9 @@ std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<Poo
   const auto all = pool.all_host_names();
   std::set<std::string> kept;
   if (decided) kept.insert(decided->hosts.begin(), decided->hosts.end());
+  if (asked_by_slurm(pool)) {
+    for (const auto& name : pool.host_names()) kept.insert(name);
+  }
   std::vector<std::string> out;
   for (const auto& name : all) {
     if (kept.contains(name)) out.push_back(name);
@@ -26,6 +29,8 @@ std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<Poo
   }
   return out;
 }
+
+bool asked_by_slurm(const Pool& pool) { return pool.elastic && pool.elastic->asked_by == AskedBy::slurm; }
 
 const Structure& description(Tag<PoolHosts>) {
   static const Structure s =

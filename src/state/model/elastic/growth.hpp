@@ -21,8 +21,13 @@ struct PoolHosts {
 };
 
 struct Pool;
-/// What such a pool is to have: of the newest decision the hosts that it may have, and never fewer than its size.
+/// What such a pool is to have: of the newest decision the hosts that it may have, and never fewer than its size. Of
+/// one that Slurm asks for the first hosts are always there: Slurm is told by their names which ones it may not
+/// suspend.
 std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<PoolHosts>& decided);
+
+/// Whether Slurm itself asks for the hosts of the pool (PoolElastic::asked_by).
+bool asked_by_slurm(const Pool& pool);
 
 const describe::Structure& description(describe::Tag<PoolHosts>);
 

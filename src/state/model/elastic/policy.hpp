@@ -79,8 +79,15 @@ struct ElasticPolicy {
   std::vector<std::string> problems() const;
 };
 
+/// Who asks for the hosts of a pool that grows.
+enum class AskedBy : std::uint8_t {
+  queue,  ///< our policy, as Slurm's queue has it
+  slurm,  ///< Slurm itself, by its ResumeProgram and SuspendProgram: our policy leaves the pool alone
+};
+
 /// `elastic` of a pool: its hosts are made and ended as Slurm's queue asks, between its `size` and `slurm.most`.
 struct PoolElastic {
+  AskedBy asked_by = AskedBy::queue;
   std::string provider;                    ///< whose quota it counts against; empty: its own name
   std::vector<std::string> partitions;     ///< whose jobs it serves; none: those that have its nodes
   std::string cost_per_hour = "0";         ///< of one host, "0.35"
@@ -89,6 +96,8 @@ struct PoolElastic {
   std::string topology_group;              ///< pools of one group are near each other; a gang stays in one
   bool opportunistic = false;              ///< taken back at any time: no promise
   std::string keep_alive;                  ///< "ski_rental" or a duration; empty: the cluster's
+  bool urgent = false;                     ///< hosts of pools that yield sleep when one of its own has no room
+  bool yields = false;                     ///< its hosts sleep for those of urgent pools
   std::string owner;                       ///< account that paid for these hosts: its jobs go first on them
 
   /// All problems, each behind `where`.
@@ -101,6 +110,7 @@ bool is_keep_alive(std::string_view text);
 const describe::Structure& description(describe::Tag<Threshold>);
 const describe::Structure& description(describe::Tag<BreakerPolicy>);
 const describe::Enumeration& description(describe::Tag<ForecastMode>);
+const describe::Enumeration& description(describe::Tag<AskedBy>);
 const describe::Structure& description(describe::Tag<ForecastPolicy>);
 const describe::Structure& description(describe::Tag<Promises>);
 const describe::Structure& description(describe::Tag<Budget>);

@@ -30,6 +30,11 @@ const describe::Enumeration& description(Tag<ForecastMode>) {
   return e;
 }
 
+const describe::Enumeration& description(Tag<AskedBy>) {
+  static const auto e = describe::enumeration<AskedBy>("who asks for hosts");
+  return e;
+}
+
 const Structure& description(Tag<ForecastPolicy>) {
   static const Structure s =
       Builder<ForecastPolicy>("forecast", "Nodes before anybody asks for them.")
@@ -84,6 +89,10 @@ const Structure& description(Tag<PoolElastic>) {
   static const Structure s = [] {
     Builder<PoolElastic> builder(
         "pool elastic", "Has the pool grow and shrink, between `size` and `slurm.most`, as Slurm's queue asks.");
+    // Not of a class that is simulated, whose policy is ours.
+    builder.attribute<&PoolElastic::asked_by>("asked_by", "AskedBy",
+                                              "Who asks for its hosts: `queue`, our policy as Slurm's queue has it, or "
+                                              "`slurm`, by its ResumeProgram and SuspendProgram.");
     add_pool_fields(builder);
     return builder.done();
   }();

@@ -49,6 +49,10 @@ void add_pool_fields(describe::Builder<T>& builder) {
       .template attribute<&PoolElastic::opportunistic>("opportunistic", "Opportunistic", "Taken back at any time.")
       .template attribute<&PoolElastic::keep_alive>("keep_alive", "KeepAlive",
                                                     "How long an idle host stays: ski_rental or a duration.")
+      .template attribute<&PoolElastic::urgent>(
+          "urgent", "Urgent", "Whether hosts of pools that yield sleep when one of this pool's has no room.")
+      .template attribute<&PoolElastic::yields>("yields", "Yields",
+                                                "Whether its hosts sleep for those of urgent pools.")
       .template attribute<&PoolElastic::owner>("owner", "Owner", "The account that paid for these hosts.");
 }
 

@@ -1,4 +1,5 @@
 #include "model/cluster.hpp"
+#include "model/elastic/growth.hpp"
 #include "model/evaluation.hpp"
 #include "model/node/node.hpp"
 
@@ -157,6 +158,28 @@ TEST(GrowingPool, NeedsToKnowHowFarItGrowsAndWhatAHostHas) {
   cluster = one_that_grows();
   cluster.pools[0].elastic.reset();
   EXPECT_EQ(problems(cluster), std::vector<std::string>{"elastic: no pool has a block `elastic`, so none grows"});
+}
+
+TEST(GrowingPool, ThatSlurmAsksForJoinsAsCloud) {
+  auto cluster = one_that_grows();
+  cluster.pools[0].elastic->asked_by = AskedBy::slurm;
+  for (const char* join : {"auto", "cloud"}) {
+    cluster.pools[0].slurm->join = join;
+    EXPECT_EQ(problems(cluster), std::vector<std::string>()) << join;
+  }
+  cluster.pools[0].slurm->join = "dynamic";
+  EXPECT_EQ(problems(cluster),
+            std::vector<std::string>{
+                "pool 'compute': elastic: asked_by = \"slurm\" needs pools that join as cloud, and pool 'compute' has "
+                "join = \"dynamic\": write \"cloud\", or \"auto\""});
+}
+
+TEST(GrowingPool, ThatSlurmAsksForHasItsFirstHostsAlways) {
+  auto pool = one_that_grows().pools[0];
+  const PoolHosts decided{.cluster = "tide", .pool = "compute", .hosts = {"c5"}};
+  EXPECT_EQ(hosts_to_have(pool, decided), (std::vector<std::string>{"c5", "c1"})) << "two, whichever";
+  pool.elastic->asked_by = AskedBy::slurm;
+  EXPECT_EQ(hosts_to_have(pool, decided), (std::vector<std::string>{"c1", "c2", "c5"}));
 }
 
 TEST(GrowingPool, IsRefusedWhatNobodyWouldDo) {

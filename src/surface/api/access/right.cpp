@@ -99,7 +99,8 @@ std::string spell(const Right& right) {
     case Right::Kind::agent:
       return fmt::format("agent:{}", acl::spell(right.level));
     case Right::Kind::operators:
-      return fmt::format("operator:{}", acl::spell(right.level));
+      return fmt::format("operator:{}{}", acl::spell(right.level),
+                         right.workloads ? ", or the identity of a task beside slurmctld" : "");
     case Right::Kind::plugin:
       return fmt::format("plugin:{}", acl::spell(right.level));
     case Right::Kind::quota:

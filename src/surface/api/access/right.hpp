@@ -83,6 +83,13 @@ constexpr Right variables(Access access) { return {.kind = Right::Kind::variable
 constexpr Right node(Level level) { return {.kind = Right::Kind::node, .level = level}; }
 constexpr Right agent(Level level) { return {.kind = Right::Kind::agent, .level = level}; }
 constexpr Right operators(Level level) { return {.kind = Right::Kind::operators, .level = level}; }
+/// Whoever applies clusters, and tasks that show their identity: the handler looks whether it is one of the job that
+/// runs the cluster's slurmctld.
+constexpr Right slurmctld() {
+  Right right = operators(Level::write);
+  right.workloads = true;
+  return right;
+}
 constexpr Right plugin(Level level) { return {.kind = Right::Kind::plugin, .level = level}; }
 constexpr Right node_pool(Level level) { return {.kind = Right::Kind::node_pool, .level = level}; }
 constexpr Right quota(Level level) { return {.kind = Right::Kind::quota, .level = level}; }

@@ -1,4 +1,4 @@
-// Clusters and hosts: ours, below /v1/underway.
+// Clusters: ours, below /v1/underway.
 #include "api/cluster/apply_directory.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/job/config_refusal.hpp"
@@ -211,24 +211,6 @@ awaitable<Response> stop_cluster(Api& api, Request request) {
   co_return http::json("{}");
 }
 
-awaitable<Response> list_hosts(Api& api, Request request) {
-  const std::string cluster = request.query.find("cluster").value_or("");
-  std::vector<Scope> scopes{{Topic::hosts, ""}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json_list(tables.hosts(cluster), [](const auto& host) { return json::encode(*host); });
-  });
-}
-
-awaitable<Response> read_host(Api& api, Request request) {
-  const std::string cluster = request.param("cluster"), name = request.param("name");
-  std::vector<Scope> scopes{{Topic::hosts, cluster + "/" + name}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    const auto host = tables.find_host(cluster, name);
-    if (!host) throw Error(Code::not_found, "host not found");
-    return json::encode(*host);
-  });
-}
-
 }  // namespace
 
 void add_cluster_routes(Routes& routes, Api& api) {
@@ -243,8 +225,6 @@ void add_cluster_routes(Routes& routes, Api& api) {
              with(stop_cluster));
   routes.add("PUT|POST", "/v1/underway/cluster/:name/plan", "plan cluster", right::operators(Level::read),
              with(plan_cluster), {.body_limit = kClusterBodyLimit, .effect = Effect::reads});
-  routes.add("GET", "/v1/underway/hosts", "list hosts", right::node(Level::read), with(list_hosts));
-  routes.add("GET", "/v1/underway/host/:cluster/:name", "read host", right::node(Level::read), with(read_host));
 }
 
 }  // namespace underway::api

@@ -1,8 +1,12 @@
 // Pools that grow and shrink as Slurm's queue asks: how they stand, and why a Slurm job waits. Whoever may see clusters
-// and hosts may see it; what is told is as of the newest look, and in no table, so nothing here can be waited for.
+// and hosts may see it; what is told is as of the newest look, and in no table, so nothing here can be waited for. And
+// what Slurm's own programs say of pools that it asks for itself.
+#include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json/json.hpp"
+#include "growth/asked.hpp"
 #include "growth/growth.hpp"
+#include "slurm/commands.hpp"
 
 namespace underway::api {
 namespace {
@@ -49,6 +53,28 @@ awaitable<Response> explain_slurm_job(Api& api, Request request) {
   co_return http::json(json::encode(*explanation));
 }
 
+/// 100,000 names, and those of their jobs.
+constexpr std::size_t kAskBodyLimit = 16U << 20;
+
+/// Of tasks only those of the job that runs the cluster's slurmctld: it is Slurm then that asks.
+void require_slurmctld(const Api& api, const Request& request, const std::string& cluster) {
+  const auto& workload = request.caller().workload;
+  if (!workload) return;
+  const auto allocation = api.server.writer().tables().find_allocation(workload->allocation_id);
+  if (allocation && allocation->job && allocation->job->cluster == cluster && slurm::runs_slurmctld(*allocation->job))
+    return;
+  request.require(right::operators(Level::write));
+}
+
+awaitable<Response> take_ask(Api& api, Request request, growth::SlurmProgram program) {
+  growth::AskedBySlurm asked{request.param("name"), program, {}};
+  require_slurmctld(api, request, asked.cluster);
+  auto read = [&request] { return json::decode<model::SlurmAsk>(boost::json::value(parse_body(request)), "ask"); };
+  asked.ask = co_await computed(api, request, "reading what Slurm asks for", read);
+  const auto answer = co_await apply(api, request, std::move(asked));
+  co_return http::json(json::encode(answer));
+}
+
 }  // namespace
 
 void add_elastic_routes(Routes& routes, Api& api) {
@@ -59,6 +85,16 @@ void add_elastic_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/elastic", "list elastic clusters", reads, with(list_elastic));
   routes.add("GET", "/v1/underway/elastic/:cluster", "read elastic cluster", reads, with(read_elastic));
   routes.add("GET", "/v1/underway/elastic/:cluster/job/:id", "explain slurm job", reads, with(explain_slurm_job));
+  const auto asks = [&api](growth::SlurmProgram program) {
+    return [&api, program](Request request) { return take_ask(api, std::move(request), program); };
+  };
+  const RouteTraits traits{.body_limit = kAskBodyLimit};
+  routes.add("PUT|POST", "/v1/underway/cluster/:name/slurm/resume", "slurm resume", right::slurmctld(),
+             asks(growth::SlurmProgram::resume), traits);
+  routes.add("PUT|POST", "/v1/underway/cluster/:name/slurm/suspend", "slurm suspend", right::slurmctld(),
+             asks(growth::SlurmProgram::suspend), traits);
+  routes.add("PUT|POST", "/v1/underway/cluster/:name/slurm/resume-fail", "slurm resume-fail", right::slurmctld(),
+             asks(growth::SlurmProgram::resume_fail), traits);
 }
 
 }  // namespace underway::api

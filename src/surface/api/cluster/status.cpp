@@ -195,8 +195,7 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
     status.hosts.push_back(state_of(tables, *row, status.attention));
     auto& host = status.hosts.back();
     host.linked = !host.node_id.empty() && linked(host.node_id);
-    status.settled = status.settled && host.status == model::HostStatus::running &&
-                     host.node_status == model::NodeStatus::ready && host.linked;
+    status.settled = status.settled && host.stands();
   }
   for (const auto& row : visibility.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
     if (!cluster.empty() && row->cluster != cluster) continue;

@@ -7,6 +7,7 @@
 #include "model/access/quota.hpp"
 #include "model/capsule/saved.hpp"
 #include "model/capsule/saving.hpp"
+#include "model/elastic/slurm_asks.hpp"
 #include "model/evaluation.hpp"
 #include "model/file_status.hpp"
 #include "model/impact.hpp"
@@ -298,7 +299,13 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
       {"PUT|POST", "/v1/underway/allocation/:id/pause",
        "Has the allocation's virtual machines stand still, in memory: {Task}; without, all that run."},
-      {"PUT|POST", "/v1/underway/allocation/:id/resume", "The opposite: {Task}; without, all that run."},
+      {"PUT|POST", "/v1/underway/allocation/:id/suspend",
+       "Has all virtual machines of the allocation sleep: their memory goes to the disk of their node, and their room "
+       "is "
+       "free for others when they do, which `Sleep` of the allocation tells."},
+      {"PUT|POST", "/v1/underway/allocation/:id/resume",
+       "Has machines go on that were suspended, or paused: {Task}; without, all. 507 when others have the room of one "
+       "that sleeps."},
       {"PUT|POST", "/v1/underway/allocation/:id/checkpoint",
        "Keeps the allocation's virtual machines as they are now; they go on: {Task}; without, all that run. It takes "
        "as long as their memory does.",
@@ -366,6 +373,11 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<model::Drilled>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
+      {"PUT|POST", "/v1/underway/host/:cluster/:name/suspend",
+       "Has the machine of a host sleep, once Slurm has suspended the jobs there: {Reason}. `Asleep` of the host tells "
+       "when it does."},
+      {"PUT|POST", "/v1/underway/host/:cluster/:name/wake",
+       "Has it go on, and its Slurm jobs then. 507 when others have its room."},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
        &structure_of<model::FileDeclaration>(), true},
       {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<wire::FilesBody>(),
@@ -403,6 +415,14 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/underway/elastic/:cluster/job/:id",
        "Why a Slurm job waits, and whether hosts are made for it; the id is Slurm's: 17, 17_3, 17+1.", nullptr,
        &structure_of<growth::JobExplanation>()},
+      {"PUT|POST", "/v1/underway/cluster/:name/slurm/resume",
+       "Slurm's ResumeProgram: has hosts of pools made that Slurm asks for itself.", &structure_of<model::SlurmAsk>(),
+       &structure_of<model::SlurmAnswer>()},
+      {"PUT|POST", "/v1/underway/cluster/:name/slurm/suspend", "Slurm's SuspendProgram: has them go.",
+       &structure_of<model::SlurmAsk>(), &structure_of<model::SlurmAnswer>()},
+      {"PUT|POST", "/v1/underway/cluster/:name/slurm/resume-fail",
+       "Slurm's ResumeFailProgram: has those go that did not come.", &structure_of<model::SlurmAsk>(),
+       &structure_of<model::SlurmAnswer>()},
   };
   return routes;
 }

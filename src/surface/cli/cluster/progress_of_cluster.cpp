@@ -34,8 +34,7 @@ std::vector<std::string> progress_lines(const wire::Status& status) {
   for (const auto& host : status.hosts) {
     auto& [joined, all] = pools[host.pool];
     ++all;
-    if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready && host.linked)
-      ++joined;
+    if (host.stands()) ++joined;
   }
   for (const auto& [pool, counts] : pools) {
     lines.push_back(

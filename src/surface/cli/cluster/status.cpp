@@ -14,6 +14,7 @@ namespace {
 
 std::string painted_status(const wire::HostState& host) {
   const std::string state(describe::spell(host.status));
+  if (host.asleep) return paint(Colour::yellow, "asleep");
   if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready)
     return paint(Colour::green, "ready");
   if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::down)

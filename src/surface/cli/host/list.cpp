@@ -17,8 +17,9 @@ int run_host_list(const Arguments& arguments) {
   for (const auto& host : hosts) {
     std::string addresses;
     for (const auto& [network, address] : host.addresses) addresses += (addresses.empty() ? "" : ",") + address;
-    table.add({host.name, host.cluster, host.pool, host.provider, addresses, std::string(describe::spell(host.status)),
-               short_id(host.node_id), host.status_description});
+    table.add({host.name, host.cluster, host.pool, host.provider, addresses,
+               host.asleep ? "asleep" : std::string(describe::spell(host.status)), short_id(host.node_id),
+               host.asleep && !host.sleep.empty() ? host.sleep : host.status_description});
   }
   table.print();
   return kDone;

@@ -72,9 +72,7 @@ std::string all_that_moves(const wire::Status& status) {
 }
 
 bool are_there(const std::vector<wire::HostState>& hosts) {
-  return std::ranges::all_of(hosts, [](const wire::HostState& host) {
-    return host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready && host.linked;
-  });
+  return std::ranges::all_of(hosts, &wire::HostState::stands);
 }
 
 bool is_missing(const wire::ServiceStatus& service) {

@@ -85,8 +85,8 @@ std::vector<std::string> with_arguments(const Command& command, const std::strin
 }
 
 TEST(Numbers, AreWholeInEveryFlagThatTakesOne) {
-  const std::set<std::string_view> kNumbers = {"DAYS",   "MIB",   "PERCENT", "N",   "INDEX",
-                                               "NUMBER", "LINES", "BYTES",   "PID", "MBITS"};
+  const std::set<std::string_view> kNumbers = {"DAYS",  "MIB",   "PERCENT", "N",     "INDEX",  "NUMBER",
+                                               "LINES", "BYTES", "PID",     "MBITS", "SECONDS"};
   std::size_t seen = 0;
   for (const auto* command : commands()) {
     for (const auto& flag : flags_of(*command)) {

@@ -94,7 +94,7 @@ TEST(GrowthText, OfAJobSaysWhatSlurmSaysAndWhy) {
   EXPECT_EQ(growth_text(job), "Job " + bold("17_3") + " of cluster hpc is not in Slurm's queue\n");
 }
 
-std::string refusal(const std::vector<growth::Status>& growing) {
+std::string refusal_among(const std::vector<growth::Status>& growing) {
   try {
     return only_growing_cluster(growing);
   } catch (const Error& error) {
@@ -105,11 +105,11 @@ std::string refusal(const std::vector<growth::Status>& growing) {
 TEST(OnlyGrowingCluster, IsMeantWhereNobodyNamesOne) {
   growth::Status hpc = sample(), lab = sample();
   lab.cluster = "lab";
-  EXPECT_EQ(refusal({lab}), "lab");
-  EXPECT_EQ(refusal({hpc, lab}),
+  EXPECT_EQ(refusal_among({lab}), "lab");
+  EXPECT_EQ(refusal_among({hpc, lab}),
             "error: it is not clear which cluster's Slurm has the job\n  why:   pools of hpc, lab grow\n"
             "  do:    add -cluster NAME");
-  EXPECT_EQ(refusal({}),
+  EXPECT_EQ(refusal_among({}),
             "error: no pool of any cluster grows\n"
             "  do:    write a block `elastic` into a pool whose hosts join Slurm, and apply its cluster");
 }

@@ -59,6 +59,7 @@ const Projection<model::Host>& description(Tag<HostState>) {
           .from<&HostState::status, &model::Host::status>("Status", "pending, creating, running, stopping or failed.")
           .from<&HostState::status_description, &model::Host::status_description>(
               "StatusDescription", "Why it is not as it shall be, for people; empty: nothing is to be said.")
+          .from<&HostState::asleep, &model::Host::asleep>("Asleep", "Whether its machine sleeps, as somebody wished.")
           .wire<&HostState::node_status>("NodeStatus",
                                          "initializing, ready, down or disconnected; absent: it is no node yet.")
           .wire<&HostState::linked>("Linked", "Whether its agent is connected now.")

@@ -27,6 +27,13 @@ struct HostState {
   std::string status_description;
   std::optional<model::NodeStatus> node_status;
   bool linked = false;  ///< its agent is connected now
+  bool asleep = false;  ///< its machine is, as somebody wished
+
+  /// As it is to be: there, or asleep.
+  bool stands() const {
+    const bool there = status == model::HostStatus::running && node_status == model::NodeStatus::ready && linked;
+    return there || asleep;
+  }
 };
 
 /// What would be lost of a capsule if its host died now.

@@ -1,4 +1,4 @@
-#include "slurm/elastic/job_sleep.hpp"
+#include "slurm/sleep/job_sleep.hpp"
 
 #include <gmock/gmock.h>
 

@@ -104,6 +104,16 @@ TEST(SlurmJoin, SlurmAsksByItsProgramsWhereTheSiteWantsThat) {
   for (const char* option : {"ResumeProgram=/usr/bin/r", "SuspendProgram=/usr/bin/s", "ResumeFailProgram=/usr/bin/f",
                              "ResumeTimeout=600", "SuspendTimeout=30", "SuspendTime=600", "ResumeRate=0"})
     EXPECT_THAT(made.options, Contains(option));
+  EXPECT_THAT(made.options, Contains("SlurmctldParameters=cloud_reg_addrs,idle_on_node_suspend"));
+  EXPECT_THAT(made.options, Not(Contains(HasSubstr("SuspendExcNodes"))));
+}
+
+TEST(SlurmJoin, PowerSavingLeavesOtherNodesAlone) {
+  const AskPrograms asks{.resume = "/r", .suspend = "/s", .left_alone = {"b1", "c1", "c2"}};
+  const auto made =
+      render_join(JoinMode::cloud, k2411, {pool("burst", {"b1", "b2"})}, {}, {.slurmctld = "enable_configless"}, asks);
+  EXPECT_THAT(made.options, Contains("SuspendExcNodes=b1,c[1-2]"));
+  EXPECT_THAT(made.options, Contains("SlurmctldParameters=enable_configless,idle_on_node_suspend"));
 }
 
 }  // namespace

@@ -160,5 +160,74 @@ TEST(SlurmMembers, ThatAreAbsentHaveNobodysAddress) {
                           "reason=underway: the node is not there"));
 }
 
+// Slurm's power saving has the node, and nothing is drained.
+NodeRecord powered(std::string state, std::set<std::string> flags) {
+  flags.insert("CLOUD");
+  return {"c3", "10.9.1.3", "c3", std::move(state), std::move(flags)};
+}
+
+TEST(NodeRecords, TellHowFarPowerSavingIsWithANodeInTheWordsOfEachRelease) {
+  const auto only = [](const std::string& state) {
+    return parse_records("NodeName=e2 NodeAddr=e2 NodeHostName=e2 State=" + state + " Weight=1\n").at(0);
+  };
+  for (const char* state : {"MIXED#+CLOUD", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"}) {
+    EXPECT_TRUE(only(state).powering_up()) << state;
+    EXPECT_FALSE(only(state).responds()) << state;
+    EXPECT_FALSE(only(state).powered_down()) << state;
+  }
+  for (const char* state : {"IDLE+CLOUD+POWER", "IDLE+CLOUD+POWERED_DOWN", "IDLE+CLOUD+POWERING_DOWN"}) {
+    EXPECT_TRUE(only(state).powered_down()) << state;
+    EXPECT_FALSE(only(state).powering_up()) << state;
+  }
+  EXPECT_EQ(only("DOWN#+CLOUD").state, "DOWN");
+  EXPECT_FALSE(only("IDLE+CLOUD").powered_down());
+}
+
+TEST(PoweredLeave, TheMachineGoesOnceSlurmHasItsNodePoweredDown) {
+  EXPECT_EQ(decide_powered_leave("c3", nullptr, {}, true).step, LeaveStep::stop);
+  EXPECT_EQ(decide_powered_leave("c3", nullptr, {}, false).step, LeaveStep::gone);
+  for (const char* flag : {"POWERING_DOWN", "POWERED_DOWN"}) {
+    const auto record = powered("IDLE", {flag});
+    const auto verdict = decide_powered_leave("c3", &record, {}, true);
+    EXPECT_EQ(verdict.step, LeaveStep::stop) << flag;
+    EXPECT_THAT(verdict.command, IsEmpty()) << flag;
+  }
+  const auto failed = powered("DOWN", {"POWERED_DOWN"});
+  EXPECT_EQ(decide_powered_leave("c3", &failed, {}, true).step, LeaveStep::stop);
+}
+
+TEST(PoweredLeave, ANodeThatSlurmUsesAgainIsLeftAlone) {
+  for (const auto& record : {powered("IDLE", {}), powered("ALLOCATED", {}), powered("MIXED", {"POWERING_UP"}),
+                             powered("IDLE", {"POWER_DOWN"})}) {
+    const auto verdict = decide_powered_leave("c3", &record, {}, true);
+    EXPECT_EQ(verdict.step, LeaveStep::wait) << record.state;
+    EXPECT_THAT(verdict.command, IsEmpty());
+  }
+  const auto given = powered("ALLOCATED", {"POWERED_DOWN"});
+  EXPECT_EQ(decide_powered_leave("c3", &given, {"17"}, true).step, LeaveStep::wait);
+  EXPECT_EQ(decide_powered_leave("c3", &given, {}, true).step, LeaveStep::wait) << "squeue was asked before";
+}
+
+TEST(PoweredLeave, ItsAddressIsNobodysBeforeItMayBeAnothers) {
+  auto record = powered("IDLE", {"POWERING_DOWN"});
+  const auto verdict = decide_powered_leave("c3", &record, {}, false);
+  EXPECT_EQ(verdict.step, LeaveStep::forget);
+  EXPECT_THAT(verdict.command, ElementsAre("scontrol", "update", "nodename=c3", "nodeaddr=192.0.2.1"));
+  for (const char* address : {kNowhere, "c3"}) {
+    record.address = address;
+    EXPECT_EQ(decide_powered_leave("c3", &record, {}, false).step, LeaveStep::gone) << address;
+  }
+}
+
+TEST(NoBoot, SetsTheNodeDownWithAReasonOfOurs) {
+  const auto words = no_boot_command("c3", "no node has room for it");
+  EXPECT_THAT(words, ElementsAre("scontrol", "update", "nodename=c3", "nodeaddr=192.0.2.1", "state=down",
+                                 "reason=underway: did not boot: no node has room for it"));
+  NodeRecord record{.name = "c3", .reason = words.back().substr(std::string_view("reason=").size())};
+  EXPECT_TRUE(held_by_us(record));
+  EXPECT_THAT(power_down_command({"c3", "c4"}),
+              ElementsAre("scontrol", "update", "nodename=c[3-4]", "state=power_down"));
+}
+
 }  // namespace
 }  // namespace underway::slurm

@@ -231,5 +231,91 @@ TEST(SlurmMembership, AnAgentThatIsAwayTakesNoNodeFromSlurm) {
   EXPECT_EQ(made.members.at("b1").description, "it cannot be looked at: its agent does not answer");
 }
 
+/// That Slurm itself asks for, and of which b1 is always there.
+model::Pool asked() {
+  auto out = pool();
+  out.size = 1;
+  out.elastic = model::PoolElastic{.asked_by = model::AskedBy::slurm};
+  return out;
+}
+NodeRecord powered_down(const std::string& name) {
+  auto out = idle(name, name, false);
+  out.flags.insert("POWERED_DOWN");
+  return out;
+}
+
+TEST(MembershipWhereSlurmAsks, NodesThatAreNotThereStayAsPowerSavingHasThem) {
+  auto leaving = powered_down("b4");
+  leaving.flags = {"CLOUD", "POWERING_DOWN"};
+  const auto made = plan(asked(), {}, {{powered_down("b1"), powered_down("b2"), powered_down("b3"), leaving}, {}});
+  EXPECT_THAT(made.commands, IsEmpty());
+  EXPECT_THAT(made.told, IsEmpty());
+  EXPECT_TRUE(made.settled);
+}
+
+TEST(MembershipWhereSlurmAsks, AHostThatComesIsToldOfBeforeItsSlurmdStarts) {
+  auto awaited = idle("b3", "b3", false);
+  awaited.state = "ALLOCATED";
+  awaited.flags = {"CLOUD", "POWERING_UP", "NOT_RESPONDING"};
+  const auto made = plan(asked(), {host("b3", "10.9.1.3")}, {{awaited}, {}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b3", "10.9.1.3"}})));
+  EXPECT_THAT(made.open, ElementsAre("b3"));
+  EXPECT_THAT(made.restart, IsEmpty());
+}
+
+TEST(MembershipWhereSlurmAsks, OneThatSlurmPowersDownGoesWithoutADrain) {
+  auto goes = host("b3", "10.9.1.3");
+  goes.wanted = false;
+  goes.known = member("b3", SlurmMembership::admitted);
+  auto record = idle("b3", "10.9.1.3", false);
+  record.state = "ALLOCATED";
+  auto made = plan(asked(), {goes}, {{record}, {{"b3", {"17"}}}});
+  EXPECT_EQ(made.members.at("b3").status, SlurmMembership::leaving) << "a job came since";
+  EXPECT_THAT(made.commands, IsEmpty());
+  record.state = "IDLE";
+  record.flags.insert("POWERING_DOWN");
+  made = plan(asked(), {goes}, {{record}, {}});
+  EXPECT_EQ(made.members.at("b3").status, SlurmMembership::released);
+  EXPECT_THAT(made.commands, IsEmpty());
+  // What was let go is not held again: its machine may be gone by now.
+  goes.known = made.members.at("b3");
+  record.flags = {"CLOUD", "POWERING_UP"};
+  record.state = "ALLOCATED";
+  made = plan(asked(), {goes}, {{record}, {{"b3", {"18"}}}});
+  EXPECT_EQ(made.members.at("b3").status, SlurmMembership::released);
+  goes.runs = false;
+  made = plan(asked(), {goes}, {{record}, {{"b3", {"18"}}}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b3", kNowhere}})));
+  record.address = kNowhere;
+  made = plan(asked(), {goes}, {{record}, {{"b3", {"18"}}}});
+  EXPECT_EQ(made.members.at("b3").status, SlurmMembership::gone);
+}
+
+TEST(MembershipWhereSlurmAsks, ANodeThatDidNotBootIsPoweredDownSoThatItMayBeAskedForAgain) {
+  auto ours = powered_down("b2"), slurms = powered_down("b3"), somebodys = powered_down("b4");
+  ours.state = slurms.state = somebodys.state = "DOWN";
+  ours.flags = {"CLOUD", "POWERING_UP"};
+  ours.reason = std::string(kNoBootPrefix) + "no node has room for it";
+  slurms.reason = kResumeTimeoutReason;
+  somebodys.reason = "bad DIMM";
+  auto made = plan(asked(), {}, {{ours, slurms, somebodys}, {}});
+  EXPECT_THAT(made.commands, ElementsAre(power_down_command({"b2", "b3"})));
+  ours.flags.insert("POWER_DOWN");
+  slurms.flags.insert("POWERING_DOWN");
+  made = plan(asked(), {}, {{ours, slurms, somebodys}, {}});
+  EXPECT_THAT(made.commands, IsEmpty()) << "it is said once";
+}
+
+TEST(MembershipWhereSlurmAsks, ASlurmdFromBeforeThePowerDownIsStartedAnew) {
+  auto stays = host("b3", "10.9.1.3");
+  stays.gate_open = true;
+  stays.known = member("b3", SlurmMembership::admitted);
+  auto record = idle("b3", "10.9.1.3", false);
+  record.flags.insert("POWERING_UP");
+  EXPECT_TRUE(plan(asked(), {stays}, {{record}, {}}).restart.contains("b3"));
+  stays.known->admitted_at = kNow - 5 * kSecond;
+  EXPECT_THAT(plan(asked(), {stays}, {{record}, {}}).restart, IsEmpty()) << "it may be about to register";
+}
+
 }  // namespace
 }  // namespace underway::slurm

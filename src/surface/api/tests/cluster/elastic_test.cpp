@@ -3,6 +3,8 @@
 
 #include "api/cluster/troubles.hpp"
 #include "api/operator/metrics_source.hpp"
+#include "server/access/identities.hpp"
+#include "tables/pool_hosts.hpp"
 #include "tests/access.hpp"
 
 namespace underway::api::testing {
@@ -162,6 +164,95 @@ TEST(MetricsOfGrowth, TellNoNumberThatNobodyKnows) {
   EXPECT_THAT(text, Not(HasSubstr("underway_elastic_pending_slurm_jobs")));
   World world;
   EXPECT_THAT(world.get("/v1/metrics?format=prometheus").body, Not(HasSubstr("elastic"))) << "no pool grows there";
+}
+
+/// A cluster with a pool that Slurm itself asks for.
+class SlurmAsks : public AccessTest {
+ protected:
+  static model::Cluster tide(const std::string& name) {
+    model::Cluster out;
+    out.name = name;
+    out.networks = {{.name = "lan", .cidr = name == "tide" ? "10.80.0.0/24" : "10.81.0.0/24"}};
+    model::Pool burst{.name = "burst", .size = 1, .hostname = "b%d", .cpus = 4, .memory_mb = 1000};
+    burst.slurm = model::SlurmJoin{.join = "cloud", .most = 4};
+    burst.elastic = model::PoolElastic{.asked_by = model::AskedBy::slurm};
+    out.pools = {burst};
+    return out;
+  }
+  SlurmAsks() {
+    make_token("boss", "");
+    world.token = "boss";
+    // There is a key then, by which identities are signed.
+    EXPECT_EQ(world.put("/v1/var/nomad/jobs/slurmctld", R"({"Items":{"a":"1"}})").status, 200);
+    world.link(1);
+    world.apply(server::ApplyCluster{tide("tide"), {{runner("slurmctld"), {}, {}}, {runner("web"), {}, {}}}, {}});
+    world.apply(server::ApplyCluster{tide("other"), {}, {}});
+  }
+  /// A job whose task has the job's name.
+  static model::Job runner(const std::string& name) {
+    auto job = make_job(name);
+    job.groups[0].tasks[0].name = name;
+    return job;
+  }
+  /// The token by which a task of the job shows who it is.
+  std::string identity_of(const std::string& job) {
+    server::testing::run_until(world.loop, [&] {
+      const auto& rows = world.tables().allocations_of_job("default", job);
+      return !rows.empty() && rows.front()->client_status == model::ClientStatus::running;
+    });
+    model::Allocation row = *world.tables().find_allocation(world.allocation_of(job));
+    model::Job with = *row.job;
+    with.groups[0].tasks[0].identities = {model::Identity{}};
+    with.canonicalize();
+    row.job = std::make_shared<const model::Job>(with);
+    SystemIds random;
+    return server::issue_identity(world.server.keyring(), row, job, "default", "", {world.clock.now(), random}).token;
+  }
+  http::Response ask(const std::string& program, const std::string& body, const std::string& cluster = "tide") {
+    return world.put("/v1/underway/cluster/" + cluster + "/slurm/" + program, body);
+  }
+  std::vector<std::string> hosts() {
+    const auto record = tables::find_record<model::PoolHosts>(world.tables(), "tide/burst");
+    return record ? record->hosts : std::vector<std::string>{};
+  }
+};
+
+TEST_F(SlurmAsks, ResumeAndSuspendAreAnsweredWithWhatIsMadeOfThem) {
+  auto answer = ask("resume", R"({"Nodes":["b2","b3"],"Jobs":[{"ID":17,"Nodes":["b2","b3"]}]})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(json::parse(answer.body).at("AskedFor"), boost::json::array({"b2", "b3"}));
+  EXPECT_THAT(hosts(), ::testing::ElementsAre("b1", "b2", "b3"));
+  answer = ask("suspend", R"({"Nodes":["b1","b2"]})");
+  EXPECT_EQ(json::parse(answer.body).at("GivenBack"), boost::json::array({"b2"}));
+  EXPECT_EQ(json::parse(answer.body).at("LeftAlone"), boost::json::array({"b1"}));
+  EXPECT_EQ(ask("resume-fail", R"({"Nodes":["b3"]})").status, 200);
+  EXPECT_THAT(hosts(), ::testing::ElementsAre("b1"));
+  answer = ask("resume", R"({"Nodes":["b2","b9","x1"]})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("has no host b9,x1"));
+  EXPECT_EQ(ask("resume", R"({"Nodes":["b2"]})", "lab").status, 404);
+  EXPECT_EQ(ask("resume", "[]").status, 400);
+  EXPECT_THAT(hosts(), ::testing::ElementsAre("b1"));
+}
+
+TEST_F(SlurmAsks, AreForWhoeverAppliesClustersAndForTheTaskThatRunsTheirSlurmctld) {
+  make_token("operator", "operator { policy = \"write\" }");
+  make_token("reader", "operator { policy = \"read\" }");
+  const std::string body = R"({"Nodes":["b2"]})";
+  for (const char* program : {"resume", "suspend", "resume-fail"}) {
+    SCOPED_TRACE(program);
+    world.token = "operator";
+    EXPECT_EQ(ask(program, body).status, 200);
+    world.token = "reader";
+    EXPECT_EQ(ask(program, body).status, 403);
+    world.token.clear();
+    EXPECT_EQ(ask(program, body).status, 403);
+    world.token = identity_of("slurmctld");
+    EXPECT_EQ(ask(program, body).status, 200);
+    EXPECT_EQ(ask(program, body, "other").status, 403) << "it is the controller of another cluster";
+    world.token = identity_of("web");
+    EXPECT_EQ(ask(program, body).status, 403) << "any task of the cluster could have hosts made";
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "slurm/elastic/job_sleep.hpp"
+#include "slurm/sleep/job_sleep.hpp"
 
 #include "base/numbers.hpp"
 #include "base/text.hpp"

@@ -1,0 +1,189 @@
+#include "growth/room.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "elastic/preemption/resume.hpp"
+#include "elastic/preemption/victims.hpp"
+
+namespace underway::growth {
+namespace {
+
+using elastic::Sleep;
+
+/// What memory takes to a disk and back, as far as anybody knows beforehand: a disk of a node, one stream.
+constexpr std::int64_t kMibPerSecond = 300;
+
+Duration written_in(std::int64_t memory_mb) { return std::chrono::milliseconds(1000 * memory_mb / kMibPerSecond); }
+
+/// Of a host: the Slurm jobs that are on it, and whether one of them is on others, too.
+struct HostJobs {
+  std::size_t count = 0;
+  bool spans = false;
+};
+
+std::map<std::string, HostJobs> jobs_by_host(const std::vector<slurm::QueuedJob>& queue) {
+  std::map<std::string, HostJobs> out;
+  for (const auto& job : queue) {
+    for (const auto& node : job.nodes) {
+      auto& jobs = out[node];
+      ++jobs.count;
+      jobs.spans = jobs.spans || job.nodes.size() > 1;
+    }
+  }
+  return out;
+}
+
+class MakingRoom {
+ public:
+  MakingRoom(const RoomFacts& facts, const std::vector<slurm::QueuedJob>& queue, TimePoint now)
+      : facts_(facts), now_(now), jobs_(jobs_by_host(queue)), ledger_(facts.book.sleeps), nodes_(facts.nodes) {
+    // What falls asleep is about to be free.
+    for (const auto& host : facts.yielding) {
+      if (host.to_sleep && !host.asleep) give(host.node, host.cpu, host.memory_mb);
+    }
+  }
+
+  Room run() {
+    settle_book();
+    // A promise that is over goes before work that is urgent.
+    wake(true);
+    for (const auto& host : facts_.urgent) place(host);
+    if (out_.sleep.empty() && facts_.urgent.empty()) wake(false);
+    out_.book = {facts_.cluster, ledger_.sleeps()};
+    tell();
+    return std::move(out_);
+  }
+
+ private:
+  RoomNode* find_node(const std::string& id) {
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.id == id; });
+    return at == nodes_.end() ? nullptr : &*at;
+  }
+  void give(const std::string& node, std::int64_t cpu, std::int64_t memory_mb) {
+    if (auto* found = find_node(node)) {
+      found->cpu_free += cpu;
+      found->memory_free_mb += memory_mb;
+    }
+  }
+
+  /// Of hosts that are awake again, or gone.
+  void settle_book() {
+    for (const auto& sleep : facts_.book.sleeps) {
+      const auto at = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
+                                   [&](const auto& host) { return host.name == sleep.job; });
+      if (at == facts_.yielding.end())
+        ledger_.forget(sleep.job);
+      else if (sleep.until == 0 && !at->to_sleep && !at->asleep)
+        ledger_.wake(sleep.job, now_);
+    }
+  }
+
+  std::vector<elastic::Sleeper> sleepers() const {
+    std::vector<elastic::Sleeper> out;
+    for (const auto& host : facts_.yielding) {
+      if (!host.asleep || !host.to_sleep || !host.ours) continue;
+      const auto total = ledger_.total(host.name, now_);
+      out.push_back({.job = host.name,
+                     .host = host.node,
+                     .cpus = host.cpu,
+                     .memory_mb = host.memory_mb,
+                     .since = now_ - Duration{total.asleep},
+                     .asleep = Duration{total.asleep}});
+    }
+    return out;
+  }
+
+  /// Where they fell asleep, those first that have slept longest. `due`: only those whose promise is over.
+  void wake(bool due) {
+    auto all = sleepers();
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return std::tie(b.asleep, a.job) < std::tie(a.asleep, b.job); });
+    if (due) {
+      const auto names = elastic::due(all, facts_.promises, Duration{0});
+      std::erase_if(all, [&](const auto& it) { return std::find(names.begin(), names.end(), it.job) == names.end(); });
+    }
+    for (const auto& sleeper : all) {
+      const auto* node = find_node(sleeper.host);
+      if (node == nullptr || node->cpu_free < sleeper.cpus || node->memory_free_mb < sleeper.memory_mb) continue;
+      give(sleeper.host, -sleeper.cpus, -sleeper.memory_mb);
+      out_.wake.push_back(sleeper.job);
+    }
+  }
+
+  std::vector<elastic::Candidate> candidates() const {
+    std::vector<elastic::Candidate> out;
+    for (const auto& host : facts_.yielding) {
+      const bool sleeps =
+          host.to_sleep || host.asleep ||
+          std::any_of(out_.sleep.begin(), out_.sleep.end(), [&](const auto& nap) { return nap.host == host.name; });
+      if (sleeps || host.node.empty()) continue;
+      const auto known = jobs_.find(host.name);
+      const auto jobs = known == jobs_.end() ? HostJobs() : known->second;
+      const auto total = ledger_.total(host.name, now_);
+      // One without jobs keeps nobody waiting.
+      const auto takes = jobs.count > 0 ? written_in(host.memory_mb) : Duration{0};
+      out.push_back({.job = host.name,
+                     .hosts = {host.node},
+                     .cpus = host.cpu,
+                     .memory_mb = host.memory_mb,
+                     .suspendable = !jobs.spans,
+                     .suspend = takes,
+                     .restart = takes,
+                     .suspensions = total.suspensions,
+                     .asleep = Duration{total.asleep}});
+    }
+    return out;
+  }
+
+  /// Reserves room for an urgent host: what is free, or becomes so, or is made.
+  void place(const UrgentHost& host) {
+    std::vector<elastic::VictimHost> hosts;
+    for (const auto& node : nodes_)
+      hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
+    const elastic::UrgentNeed need{
+        .job = host.name, .priority = 1, .nodes = 1, .cpus = host.cpu, .memory_mb = host.memory_mb};
+    const auto chosen = elastic::choose_victims(need, hosts, candidates(), facts_.promises);
+    if (!chosen.found) {
+      out_.lines.push_back(fmt::format("{} waits for room, and nobody can make it: {}", host.name, chosen.why));
+      return;
+    }
+    for (const auto& name : chosen.jobs) put_to_sleep(name, host);
+    give(chosen.hosts.front(), -host.cpu, -host.memory_mb);
+  }
+
+  void put_to_sleep(const std::string& name, const UrgentHost& urgent) {
+    const auto at = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
+                                 [&](const auto& host) { return host.name == name; });
+    give(at->node, at->cpu, at->memory_mb);
+    ledger_.fall_asleep({.job = name, .for_job = urgent.name, .cpus = at->vcpus, .since = unix_nanos(now_)}, now_);
+    out_.sleep.push_back({name, kMakesRoom + urgent.name});
+  }
+
+  void tell() {
+    for (const auto& host : facts_.yielding) {
+      if (!host.ours || !(host.to_sleep || host.asleep)) continue;
+      const auto total = ledger_.total(host.name, now_);
+      out_.lines.push_back(
+          fmt::format("{} {}, and has slept for {} in all, of at most {}; {} of at most {} times", host.name,
+                      host.asleep ? "sleeps" : "is falling asleep", human_duration(Duration{total.asleep}),
+                      human_duration(facts_.promises.max_asleep), total.suspensions, facts_.promises.max_suspensions));
+    }
+    out_.settled = facts_.urgent.empty() && out_.sleep.empty() && out_.wake.empty() && sleepers().empty();
+  }
+
+  const RoomFacts& facts_;
+  TimePoint now_;
+  std::map<std::string, HostJobs> jobs_;
+  elastic::SleepLedger ledger_;
+  std::vector<RoomNode> nodes_;
+  Room out_;
+};
+
+}  // namespace
+
+Room make_room(const RoomFacts& facts, const std::vector<slurm::QueuedJob>& queue, TimePoint now) {
+  return MakingRoom(facts, queue, now).run();
+}
+
+}  // namespace underway::growth

@@ -1,0 +1,94 @@
+// Room for urgent work: what the tables have of it, and how a decision gets there.
+#include "growth/room.hpp"
+#include "host/virtual/sleep.hpp"
+#include "scheduler/fleet/fleet.hpp"
+
+namespace underway::growth {
+namespace {
+
+using model::HostStatus;
+
+/// Nodes that machines of the cluster's pools can be on.
+std::vector<RoomNode> nodes_of(const tables::Tables& tables, const model::Cluster& cluster) {
+  std::set<std::string> pools;
+  for (const auto& pool : cluster.pools) {
+    if (pool.machine) pools.insert(pool.machine->on);
+  }
+  std::vector<RoomNode> out;
+  for (const auto& node : tables.nodes()) {
+    if (!pools.contains(node->node_pool) || !node->ready()) continue;
+    const auto has = scheduler::capacity_of(*node);
+    RoomNode room{node->id, node->name, has.cpu, has.memory_mb};
+    for (const auto& allocation : tables.allocations_on_node(node->id)) {
+      if (allocation->terminal()) continue;
+      const auto holds = scheduler::amount_of(*allocation);
+      room.cpu_free -= holds.cpu;
+      room.memory_free_mb -= holds.memory_mb;
+    }
+    out.push_back(std::move(room));
+  }
+  return out;
+}
+
+std::optional<YieldingHost> yielding(const tables::Tables& tables, const model::Pool& pool, const model::Host& host) {
+  const auto machine = host::machine_of(tables, host);
+  if (host.status != HostStatus::running || !machine) return std::nullopt;
+  model::Allocation awake = *machine;
+  awake.sleep.reset();
+  const auto holds = scheduler::amount_of(awake);
+  YieldingHost out{.name = host.name, .node = machine->node_id, .cpu = holds.cpu, .memory_mb = holds.memory_mb};
+  out.vcpus = pool.cpus;
+  out.to_sleep = !host.sleep.empty();
+  out.asleep = host.asleep;
+  out.ours = host.sleep.starts_with(kMakesRoom);
+  return out;
+}
+
+std::optional<UrgentHost> urgent(const tables::Tables& tables, const model::Host& host, TimePoint now,
+                                 Duration patience) {
+  if (host.status != HostStatus::creating || now - from_unix_nanos(host.created_at) < patience) return std::nullopt;
+  const auto job = tables.find_job(model::kDefaultNamespace, model::pool_job_id(host.cluster, host.pool));
+  const auto* group = job ? job->find_group(host.name) : nullptr;
+  if (group == nullptr || host::machine_of(tables, host)) return std::nullopt;
+  const auto needs = group->total_resources();
+  return UrgentHost{host.name, host.pool, needs.cpu, needs.memory_mb};
+}
+
+}  // namespace
+
+RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster, TimePoint now, Duration patience) {
+  RoomFacts out{.cluster = cluster.name};
+  if (cluster.elastic) out.promises = cluster.elastic->promises;
+  for (const auto& host : tables.hosts(cluster.name)) {
+    const auto* pool = cluster.find_pool(host->pool);
+    if (pool == nullptr || !pool->elastic || host->provider != "qemu") continue;
+    if (pool->elastic->yields) {
+      if (auto found = yielding(tables, *pool, *host)) out.yielding.push_back(*std::move(found));
+    } else if (pool->elastic->urgent) {
+      if (auto found = urgent(tables, *host, now, patience)) out.urgent.push_back(*std::move(found));
+    }
+  }
+  if (out.any()) out.nodes = nodes_of(tables, cluster);
+  out.book = tables::find_record<SleepBook>(tables, cluster.name).value_or(SleepBook{cluster.name, {}});
+  return out;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteSleeps& request,
+                                         const server::Context&) {
+  server::Decision<server::Nothing> decision;
+  const auto written = tables::find_record<SleepBook>(tables, request.book.cluster);
+  const bool same = written ? describe::equal(*written, request.book) : request.book.sleeps.empty();
+  if (!same) decision.changes.push_back(tables::put_record(request.book));
+  return decision;
+}
+
+const describe::Structure& description(describe::Tag<SleepBook>) {
+  static const describe::Structure s =
+      describe::Builder<SleepBook>("sleep book", "Which hosts of a cluster slept for which, and when.")
+          .wire<&SleepBook::cluster>("Cluster", "The cluster.")
+          .wire<&SleepBook::sleeps>("Sleeps", "Of each host that there is, its sleeps.")
+          .done();
+  return s;
+}
+
+}  // namespace underway::growth

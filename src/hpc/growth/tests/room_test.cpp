@@ -1,0 +1,139 @@
+#include "growth/room.hpp"
+
+#include <gmock/gmock.h>
+
+namespace underway::growth {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr TimePoint kAtNoon{hours(24 * 20'000)};
+
+YieldingHost low(const std::string& name, const std::string& node) {
+  return {.name = name, .node = node, .cpu = 500, .memory_mb = 1000, .vcpus = 1};
+}
+YieldingHost asleep(YieldingHost host) {
+  host.to_sleep = host.asleep = host.ours = true;
+  return host;
+}
+slurm::QueuedJob job(const std::string& id, std::vector<std::string> nodes) {
+  slurm::QueuedJob out;
+  out.id = id;
+  out.state = "RUNNING";
+  out.nodes = std::move(nodes);
+  return out;
+}
+std::vector<std::string> napping(const Room& room) {
+  std::vector<std::string> out;
+  for (const auto& nap : room.sleep) out.push_back(nap.host);
+  return out;
+}
+
+/// Two nodes without room, each with two hosts that yield.
+class MakingRoom : public ::testing::Test {
+ protected:
+  MakingRoom() {
+    facts.cluster = "tide";
+    facts.nodes = {{"n1", "m1", 0, 0}, {"n2", "m2", 0, 0}};
+    facts.yielding = {low("v1", "n1"), low("v2", "n1"), low("v3", "n2"), low("v4", "n2")};
+    for (const auto& host : facts.yielding) queue.push_back(job("j" + host.name, {host.name}));
+  }
+  Room look(TimePoint now = kAtNoon) {
+    auto room = make_room(facts, queue, now);
+    facts.book = room.book;
+    return room;
+  }
+
+  RoomFacts facts;
+  std::vector<slurm::QueuedJob> queue;
+};
+
+TEST_F(MakingRoom, PutsTheFewestToSleepForOneThatIsUrgent) {
+  facts.urgent = {{"u1", "urgent", 500, 1500}};
+  const auto room = look();
+  ASSERT_THAT(room.sleep, SizeIs(2)) << "one alone is too small, and both have to be on one node";
+  EXPECT_THAT(napping(room), ElementsAre("v1", "v2"));
+  EXPECT_EQ(room.sleep[0].why, "makes room for u1");
+  EXPECT_FALSE(room.settled);
+  EXPECT_THAT(room.book.sleeps, SizeIs(2));
+  EXPECT_EQ(room.book.sleeps[0].for_job, "u1");
+}
+
+TEST_F(MakingRoom, TakesThoseFirstWhoKeepNobodyWaiting) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  std::erase_if(queue, [](const auto& it) { return it.id == "jv4"; });
+  EXPECT_THAT(napping(look()), ElementsAre("v4"));
+}
+
+TEST_F(MakingRoom, AsksNobodyTwiceAndNobodyWhenThereIsRoom) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  facts.yielding[0].to_sleep = facts.yielding[0].ours = true;
+  EXPECT_THAT(look().sleep, IsEmpty()) << "v1 is about to make it";
+  facts.yielding[0].to_sleep = false;
+  facts.nodes[1] = {"n2", "m2", 500, 1000};
+  EXPECT_THAT(look().sleep, IsEmpty());
+  facts.urgent.push_back({"u2", "urgent", 500, 1000});
+  EXPECT_THAT(look().sleep, SizeIs(1)) << "that room is for one of them";
+}
+
+TEST_F(MakingRoom, LeavesAJobOfSeveralHostsAndPromisesAlone) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  queue.push_back(job("wide", {"v1", "v3", "v4"}));
+  EXPECT_THAT(napping(look()), ElementsAre("v2"));
+
+  facts.book.sleeps = {{.job = "v2", .cpus = 1, .since = 1, .until = 2},
+                       {.job = "v2", .cpus = 1, .since = 3, .until = 4},
+                       {.job = "v2", .cpus = 1, .since = 5, .until = 6}};
+  const auto room = look();
+  EXPECT_THAT(room.sleep, IsEmpty());
+  EXPECT_THAT(room.lines, ElementsAre(HasSubstr("u1 waits for room, and nobody can make it")));
+}
+
+TEST_F(MakingRoom, WakesThemWhenThereIsRoomAgainThoseThatSleptLongestFirst) {
+  facts.yielding[0] = asleep(low("v1", "n1"));
+  facts.yielding[1] = asleep(low("v2", "n1"));
+  facts.book.sleeps = {{.job = "v1", .cpus = 1, .since = unix_nanos(kAtNoon - minutes(5))},
+                       {.job = "v2", .cpus = 1, .since = unix_nanos(kAtNoon - minutes(20))}};
+  EXPECT_THAT(look().wake, IsEmpty());
+  facts.nodes[0] = {"n1", "m1", 900, 1500};
+  const auto room = look();
+  EXPECT_THAT(room.wake, ElementsAre("v2"));
+  EXPECT_THAT(room.lines, ::testing::Contains(HasSubstr("v1 sleeps, and has slept for 5m")));
+
+  facts.yielding[1] = low("v2", "n1");
+  facts.nodes[0] = {"n1", "m1", 0, 0};
+  const auto after = look(kAtNoon + minutes(1));
+  ASSERT_THAT(after.book.sleeps, SizeIs(2));
+  EXPECT_EQ(after.book.sleeps[1].until, unix_nanos(kAtNoon + minutes(1)));
+  facts.yielding.erase(facts.yielding.begin() + 1);
+  EXPECT_THAT(look().book.sleeps, SizeIs(1)) << "the host is gone";
+}
+
+TEST_F(MakingRoom, GivesRoomToUrgentOnesBeforeItIsSleptIn) {
+  facts.yielding[0] = asleep(low("v1", "n1"));
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  facts.book.sleeps = {{.job = "v1", .cpus = 1, .since = unix_nanos(kAtNoon - minutes(5))}};
+  const auto room = look();
+  EXPECT_THAT(room.wake, IsEmpty());
+  EXPECT_THAT(room.sleep, IsEmpty());
+  facts.book.sleeps[0].since = unix_nanos(kAtNoon - hours(5));
+  EXPECT_THAT(look().wake, ElementsAre("v1")) << "it is promised no more than four hours";
+}
+
+TEST_F(MakingRoom, LeavesThoseAloneWhomSomebodyElsePutToSleep) {
+  facts.yielding[0] = asleep(low("v1", "n1"));
+  facts.yielding[0].ours = false;
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  const auto room = look();
+  EXPECT_THAT(room.wake, IsEmpty());
+  EXPECT_THAT(room.lines, IsEmpty());
+}
+
+}  // namespace
+}  // namespace underway::growth

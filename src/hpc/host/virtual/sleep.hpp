@@ -1,0 +1,46 @@
+#pragma once
+/// @file
+/// Hosts whose virtual machines sleep: what one is asked, and how that follows its way through Slurm and its node.
+///
+///   SleepHost      the wish, on the host's row
+///   Slurm rests    no job comes, those that are there are suspended     slurm/elastic/member_controller.hpp
+///   machine sleeps its allocation is asked to                           server/node/sleep_decisions.hpp
+///   WakeHost       the opposite wish: the machine first, Slurm then
+
+#include "server/request.hpp"
+
+namespace underway::host {
+
+/// Has the machine of a host sleep; nothing happens when that is asked for already. `why`: for people. Errors:
+/// not_found; unsupported (its provider is not "qemu"); conflict (its machine does not run, or the host is to go).
+struct SleepHost {
+  std::string cluster, name, why;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHost& request,
+                                         const server::Context& context);
+
+/// And be awake. Nothing happens when it is not to sleep. Errors: not_found; exhausted (others have its room).
+struct WakeHost {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHost& request,
+                                         const server::Context& context);
+
+/// The allocation that has the host's machine: the newest that has not ended. Null: there is none.
+tables::Row<model::Allocation> machine_of(const tables::Tables& tables, const model::Host& host);
+
+/// What follows for one host from its wish and from how its machine stands.
+struct SleepStep {
+  enum class Kind { none, sleep, wake, give_up } kind = Kind::none;
+  std::string allocation;
+};
+SleepStep next_sleep_step(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host);
+
+/// It could not be put to sleep, and runs on: the wish is taken back. The reason stays with its allocation.
+struct GiveUpSleep {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const GiveUpSleep& request,
+                                         const server::Context& context);
+
+}  // namespace underway::host

@@ -1,0 +1,109 @@
+#include "slurm/sleep/node_sleep.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "slurm/hostlist.hpp"
+#include "slurm/queue.hpp"
+#include "slurm/sleep/job_sleep.hpp"
+
+namespace underway::slurm {
+namespace {
+
+bool contains(const std::vector<std::string>& all, const std::string& name) {
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+}  // namespace
+
+Command node_jobs_command(const std::vector<std::string>& nodes) {
+  return {"squeue", "-h", "-t", kStatesWithNodes, "-w", fold_hosts(nodes), "-o", "%A|%T|%N"};
+}
+
+std::vector<NodeJob> parse_node_jobs(std::string_view text) {
+  std::vector<NodeJob> out;
+  for (const auto& line : split(text, '\n')) {
+    const auto fields = split(trim(line), '|');
+    if (fields.size() != 3 || fields[0].empty() || fields[1].empty()) continue;
+    const bool is_number = fields[0].find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number) continue;
+    out.push_back({std::string(fields[0]), std::string(fields[1]), unfold_hosts(std::string(fields[2]))});
+  }
+  return out;
+}
+
+std::string stand_in(const std::vector<NodeRecord>& records, const std::vector<std::string>& sleeping,
+                     const std::vector<NodeJob>& jobs, const std::string& now) {
+  const auto speaks_of_them = [&](const std::string& node) {
+    return std::any_of(jobs.begin(), jobs.end(), [&](const NodeJob& job) {
+      return contains(job.nodes, node) &&
+             std::any_of(sleeping.begin(), sleeping.end(), [&](const auto& name) { return contains(job.nodes, name); });
+    });
+  };
+  std::string first;
+  for (const auto& record : records) {
+    const bool answers = record.responds() && record.state != "UNKNOWN" && record.state != "FUTURE" &&
+                         !record.powering_up() && !record.address.empty() && record.address != kNowhere;
+    if (!answers || contains(sleeping, record.name) || speaks_of_them(record.name)) continue;
+    if (record.address == now) return now;
+    if (first.empty()) first = record.address;
+  }
+  return first;
+}
+
+SleepPlan plan_sleep(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
+                     const std::vector<std::string>& suspended, const std::string& answers) {
+  SleepPlan out;
+  if (record == nullptr || record->state == "DOWN" || record->state == "FUTURE") {
+    out.done = true;
+    return out;
+  }
+  if (answers.empty()) {
+    out.suspended = suspended;
+    out.why = "no other node of Slurm answers, which has to do it for this one while it sleeps";
+    return out;
+  }
+  const bool held = record->draining();
+  if (!held) out.commands.push_back(drain_command({node}, kAsleepReason));
+  std::vector<std::string> awake;
+  for (const auto& job : jobs) {
+    const bool runs = job.state == "RUNNING";
+    if (runs || contains(suspended, job.id)) out.suspended.push_back(job.id);
+    // One that somebody suspended before us sleeps on when the node wakes.
+    if (job.state == "SUSPENDED") continue;
+    awake.push_back(job.id);
+    if (runs && held && contains(suspended, job.id)) out.commands.push_back(suspend_command(job.id));
+  }
+  if (!held || !awake.empty()) {
+    out.why = awake.empty() ? fmt::format("{} takes jobs", node)
+                            : fmt::format("Slurm job{} {} on {} {} not suspended yet", awake.size() == 1 ? "" : "s",
+                                          join_some(awake, 5), node, awake.size() == 1 ? "is" : "are");
+    return out;
+  }
+  if (record->address != answers) out.commands.push_back(address_command({{node, answers}}));
+  out.done = true;
+  return out;
+}
+
+SleepPlan plan_waking(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
+                      const std::vector<std::string>& suspended, const std::string& address, bool let_in) {
+  SleepPlan out;
+  if (record == nullptr) {
+    out.done = true;
+    return out;
+  }
+  if (!address.empty() && record->address != address) out.commands.push_back(address_command({{node, address}}));
+  for (const auto& job : jobs) {
+    if (!contains(suspended, job.id) || job.state != "SUSPENDED") continue;
+    out.suspended.push_back(job.id);
+    out.commands.push_back(wake_command(job.id));
+  }
+  if (let_in && record->draining() && record->reason == kAsleepReason) out.commands.push_back(admit_command({node}));
+  out.done = out.commands.empty();
+  if (!out.suspended.empty())
+    out.why = fmt::format("Slurm job{} {} on {} {} told to go on", out.suspended.size() == 1 ? "" : "s",
+                          join_some(out.suspended, 5), node, out.suspended.size() == 1 ? "is" : "are");
+  return out;
+}
+
+}  // namespace underway::slurm

@@ -1,0 +1,56 @@
+#pragma once
+/// @file
+/// Nodes whose machine sleeps: what Slurm is told before and afterwards, so that it neither gives the node up nor sends
+/// it jobs, and users see their jobs SUSPENDED and RUNNING and nothing else.
+///
+///   to sleep   no job may come · its jobs are suspended · another node answers for it · the machine sleeps
+///   to wake    the machine runs · it answers itself · its jobs go on · jobs may come
+///
+/// slurmctld asks each node now and then whether it is there, and sets one down that was silent for SlurmdTimeout, with
+/// the loss of its jobs, suspended ones too (ping_nodes.c of 20.11 to 24.11). It asks at the node's address, and takes
+/// the word of whichever slurmd is there: so the address is that of a node which is awake. That slurmd knows nothing of
+/// the sleeping node's jobs, and says so: one that is cancelled is over at once, and what is left of it is ended when
+/// the machine wakes. Tried by integration.slurm_node_sleep.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "slurm/elastic/members.hpp"
+
+namespace underway::slurm {
+
+/// A job that has nodes.
+struct NodeJob {
+  std::string id;     ///< that scontrol takes: of a task of an array its own
+  std::string state;  ///< "RUNNING", "SUSPENDED", "COMPLETING", …
+  std::vector<std::string> nodes;
+  bool operator==(const NodeJob&) const = default;
+};
+/// Asks squeue for the jobs of nodes that Slurm knows.
+Command node_jobs_command(const std::vector<std::string>& nodes);
+/// Untrusted: a line that makes no sense is left out. Throws Error(invalid) when one names no nodes that can be told.
+std::vector<NodeJob> parse_node_jobs(std::string_view text);
+
+/// Who can answer for nodes that sleep: the address of a node that responds and is none of `sleeping`, and that has
+/// none of their jobs, which it would speak of. As long as that is good, the one that answers already, `now`. Empty:
+/// there is none.
+std::string stand_in(const std::vector<NodeRecord>& records, const std::vector<std::string>& sleeping,
+                     const std::vector<NodeJob>& jobs, const std::string& now);
+
+struct SleepPlan {
+  std::vector<Command> commands;       ///< in this order
+  std::vector<std::string> suspended;  ///< jobs that sleep with the node; to be written down before any is told to
+  bool done = false;                   ///< its machine may sleep; or, of waking, all is as if it never had
+  std::string why;                     ///< what is waited for, as a clause
+};
+/// What follows for a node whose machine is to sleep, or sleeps. `record`: null: Slurm does not know it. `jobs`: those
+/// that are on it. `suspended`: those that were written down. `answers`: of stand_in().
+SleepPlan plan_sleep(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
+                     const std::vector<std::string>& suspended, const std::string& answers);
+/// And for one whose machine runs again at `address`. `let_in`: jobs may come, too.
+SleepPlan plan_waking(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
+                      const std::vector<std::string>& suspended, const std::string& address, bool let_in);
+
+}  // namespace underway::slurm

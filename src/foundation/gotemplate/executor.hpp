@@ -7,6 +7,8 @@
 
 #include "base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <boost/container/small_vector.hpp>
 
 #include <string>

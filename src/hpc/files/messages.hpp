@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// What a node and a server say to each other about files, as JSON over the link (base/json/json.hpp, compact encoding).
+/// What a node and a server say to each other about files, as JSON over the link (base/json/json.hpp, compact
+/// encoding).
 ///
 /// Node to server:
 ///   call "files.manifest"  ManifestRequest -> ManifestReply   what it shall have, if that is news

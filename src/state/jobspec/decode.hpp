@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// From an HCL body, native or JSON, to any described struct (base/json/describe.hpp). Used for job files, cluster files,
-/// the agent's configuration and policies. Everything wrong in the body is reported, each at its place; what could be
-/// read is in the object nevertheless.
+/// From an HCL body, native or JSON, to any described struct (base/json/describe.hpp). Used for job files, cluster
+/// files, the agent's configuration and policies. Everything wrong in the body is reported, each at its place; what
+/// could be read is in the object nevertheless.
 ///
 /// Conversions: numbers, bools and strings into each other by HCL's rules; durations from "30s" or integer nanoseconds;
 /// a null attribute counts as not given. A block that may stand once and stands twice is an error that names the first.

@@ -125,6 +125,8 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
       out.push_back(where + ": opportunistic: nobody can take hosts back; `underway elastic simulate` alone reads it");
     if ((pool.elastic->urgent || pool.elastic->yields) && pool.provider != "qemu")
       out.push_back(where + ": urgent, yields: its hosts are no virtual machines, which alone can sleep");
+    if (pool.elastic->yields && pool.elastic->asked_by == AskedBy::slurm)
+      out.push_back(where + ": yields, asked_by: Slurm would power down who sleeps");
     if (pool.elastic->urgent && pool.elastic->yields)
       out.push_back(where + ": urgent, yields: one that yields has nobody sleep");
     if (!pool.elastic->owner.empty())

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Where the tables' rows lie in the store. Values are compact JSON of the model (base/json/json.hpp); a row's create and
-/// modify index are not in them: they are the key's create and mod revision.
+/// Where the tables' rows lie in the store. Values are compact JSON of the model (base/json/json.hpp); a row's create
+/// and modify index are not in them: they are the key's create and mod revision.
 ///
 ///     key                              value
 ///     j/<namespace>/<job>              the job as it is now

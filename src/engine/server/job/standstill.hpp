@@ -2,6 +2,7 @@
 /// @file
 /// Rollouts that go on and do not move: why, and what helps.
 
+#include "server/decision.hpp"
 #include "server/guard.hpp"
 
 namespace underway::server {

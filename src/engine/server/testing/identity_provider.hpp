@@ -3,6 +3,7 @@
 /// An OpenID Connect provider to log in at: discovery, keys, authorization, tokens and userinfo, over TLS on loopback.
 /// It checks what a real one does: the redirect, the client, PKCE, that a code is used once. For tests.
 
+#include <fmt/format.h>
 #include <boost/json/serialize.hpp>
 
 #include "base/json/json.hpp"

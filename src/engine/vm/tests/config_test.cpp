@@ -29,21 +29,22 @@ TEST(Config, WhatNomadsDriverReadsIsRead) {
 }
 
 TEST(Config, EveryProblemIsToldWithItsPlace) {
-  EXPECT_THAT(problems(parsed(R"({"imag": "x", "accelerator": "hvf", "machine": "q35,usb=on", "vcpus": -1,
+  EXPECT_THAT(
+      problems(parsed(R"({"imag": "x", "accelerator": "hvf", "machine": "q35,usb=on", "vcpus": -1,
       "name": "../x", "append": "quiet", "checkpoints": 0, "resume": "maybe", "port_map": {"http": 70000},
       "disk": [{"data": [{"size": "many", "bus": "floppy"}]}, {"": [{}]}],
       "network": [{"lan": [{"mac": "1:2", "bridge": "a-name-that-is-too-long"}]}]})")),
-              testing::UnorderedElementsAre(
-                  "config.imag: is not known; did you mean 'image'?", "config.accelerator: must be 'tcg' or 'kvm'",
-                  "config.machine: must be a machine type of QEMU, as 'pc-q35-7.2'",
-                  "config.vcpus: must be from 1 to 1024", "config.name: must be of letters, digits, '-', '_' and '.'",
-                  "config.append: is of `kernel`, which is not given", "config.checkpoints: must be at least 1",
-                  "config.resume: must be one of auto, or_boot, cold", "config.port_map[\"http\"]: must be from 1 to 65535",
-                  "config.disk \"data\".size: must be a size, as \"10G\"",
-                  HasSubstr("config.disk \"data\".bus: must be one of virtio, ide, scsi"),
-                  HasSubstr("config.disk \"\": must have a name"), "config.disk \"\": needs an `image` or a `size`",
-                  "config.network \"lan\".bridge: must be a link's name of at most 15 letters",
-                  "config.network \"lan\".mac: must be a hardware address, as \"52:54:00:12:34:56\""));
+      testing::UnorderedElementsAre(
+          "config.imag: is not known; did you mean 'image'?", "config.accelerator: must be 'tcg' or 'kvm'",
+          "config.machine: must be a machine type of QEMU, as 'pc-q35-7.2'", "config.vcpus: must be from 1 to 1024",
+          "config.name: must be of letters, digits, '-', '_' and '.'",
+          "config.append: is of `kernel`, which is not given", "config.checkpoints: must be at least 1",
+          "config.resume: must be one of auto, or_boot, cold", "config.port_map[\"http\"]: must be from 1 to 65535",
+          "config.disk \"data\".size: must be a size, as \"10G\"",
+          HasSubstr("config.disk \"data\".bus: must be one of virtio, ide, scsi"),
+          HasSubstr("config.disk \"\": must have a name"), "config.disk \"\": needs an `image` or a `size`",
+          "config.network \"lan\".bridge: must be a link's name of at most 15 letters",
+          "config.network \"lan\".mac: must be a hardware address, as \"52:54:00:12:34:56\""));
 }
 
 TEST(Config, DevicesAndClonesAreChecked) {

@@ -27,8 +27,8 @@ bool spares_slurm_jobs(const model::Task& slurmd);
 
 void judge_job(const View& view, const model::Job& proposed, std::vector<Finding>& findings);
 void judge_node(const View& view, const model::Node& proposed, std::vector<Finding>& findings);
-/// What runs on the node ends at once, its Slurm jobs excepted with `slurm_first`; `why` begins the sentence: "host c5 is
-/// taken away".
+/// What runs on the node ends at once, its Slurm jobs excepted with `slurm_first`; `why` begins the sentence: "host c5
+/// is taken away".
 void judge_loss(const View& view, const model::Node& node, const std::string& why, bool slurm_first,
                 std::vector<Finding>& findings);
 

@@ -3,6 +3,7 @@
 /// A management server with a node, a machine that boots and the outside, each a network namespace in which the real
 /// daemons run; and a capture of what the server's interface sees.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -194,6 +194,28 @@ TEST(GrowingPool, IsRefusedWhatNobodyWouldDo) {
     EXPECT_NE(wrong[i++].find(std::string("elastic: ") + key), std::string::npos) << key;
 }
 
+TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {
+  auto cluster = one_that_grows();
+  auto& pool = cluster.pools[0];
+  pool.elastic->yields = true;
+  pool.elastic->asked_by = AskedBy::slurm;
+  cluster.elastic->promises.max_suspensions = 1;
+  auto wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 2U) << "and what sleepers are promised is nothing that nobody would do";
+  EXPECT_NE(wrong[0].find("its hosts are no virtual machines, which alone can sleep"), std::string::npos) << wrong[0];
+  EXPECT_NE(wrong[1].find("Slurm would power down who sleeps"), std::string::npos) << wrong[1];
+  pool.elastic->asked_by = AskedBy::queue;
+  pool.elastic->urgent = true;
+  pool.provider = "qemu";
+  pool.machine = VirtualMachine{.on = "metal", .image = "/srv/image"};
+  cluster.pools.push_back({.name = "metal", .size = 1, .hostname = "m%d", .bridges = true});
+  cluster.elastic->promises.notice = std::chrono::seconds{1};
+  wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 2U) << wrong.back();
+  EXPECT_NE(wrong[0].find("one that yields has nobody sleep"), std::string::npos) << wrong[0];
+  EXPECT_NE(wrong[1].find("notice: nobody can take hosts back"), std::string::npos) << wrong[1];
+}
+
 TEST(Cluster, ReportsAllProblemsAtOnce) {
   Cluster cluster;
   cluster.name = "bad name";

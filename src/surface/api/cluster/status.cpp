@@ -150,6 +150,7 @@ wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
     state.node_status = node->status;
   if (const auto member = tables::find_record<model::SlurmMember>(tables, host.cluster + "/" + host.name))
     look_at_member(*member, host, state, attention);
+  if (host.asleep && !host.sleep.empty()) state.status_description = host.sleep;
   if (host.status == model::HostStatus::failed) {
     attention.push_back(
         {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});

@@ -1,7 +1,7 @@
+#include "guest/boot.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
-#include "guest/boot.hpp"
 
 namespace underway::cli {
 namespace {

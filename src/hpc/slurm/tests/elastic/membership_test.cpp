@@ -317,5 +317,73 @@ TEST(MembershipWhereSlurmAsks, ASlurmdFromBeforeThePowerDownIsStartedAnew) {
   EXPECT_THAT(plan(asked(), {stays}, {{record}, {}}).restart, IsEmpty()) << "it may be about to register";
 }
 
+/// Host b1 is to sleep, and b2 is there.
+TEST(SlurmMembership, AHostThatSleepsKeepsItsJobsAndIsAnsweredFor) {
+  auto sleeper = host("b1", "10.9.1.1");
+  sleeper.known = member("b1", SlurmMembership::admitted);
+  sleeper.to_sleep = true;
+  sleeper.reasons.reset();
+  auto other = host("b2", "10.9.1.2");
+  other.known = member("b2", SlurmMembership::admitted);
+  other.gate_open = true;
+  auto b1 = idle("b1", "10.9.1.1"), b2 = idle("b2", "10.9.1.2");
+  NodeJob job{"7", "RUNNING", {"b1"}};
+  auto made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
+  EXPECT_THAT(made.commands, ElementsAre(drain_command({"b1"}, kAsleepReason)));
+  EXPECT_THAT(made.members.at("b1").suspended, ElementsAre("7"));
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted) << "not yet";
+
+  b1.flags.insert("DRAIN");
+  b1.reason = kAsleepReason;
+  job.state = "SUSPENDED";
+  sleeper.known = made.members.at("b1");
+  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.2"}})));
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::resting);
+
+  // It sleeps; that its address is another's is no difference that somebody made.
+  b1.address = "10.9.1.2";
+  sleeper.known = made.members.at("b1");
+  sleeper.asleep = true;
+  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
+  EXPECT_THAT(made.commands, IsEmpty());
+  EXPECT_TRUE(made.settled);
+
+  // It is woken: nothing is said before its agent is heard of.
+  sleeper.to_sleep = sleeper.asleep = false;
+  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
+  EXPECT_THAT(made.commands, IsEmpty());
+  EXPECT_EQ(made.members.at("b1").description, "its machine is being woken");
+  EXPECT_THAT(made.members.at("b1").suspended, ElementsAre("7"));
+  sleeper.reasons = std::vector<std::string>{};
+  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"},
+                                         admit_command({"b1"})));
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::resting);
+  job.state = "RUNNING";
+  made = plan(pool(), {sleeper, other}, {{idle("b1", "10.9.1.1"), b2}, {}, {job}});
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
+  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
+}
+
+TEST(SlurmMembership, AHostThatIsToGoIsWokenBeforeItsJobsAreWaitedFor) {
+  auto goes = host("b1", "10.9.1.1");
+  goes.wanted = false;
+  goes.known = member("b1", SlurmMembership::resting);
+  goes.known->suspended = {"7"};
+  auto b1 = idle("b1", "10.9.1.2");
+  b1.flags.insert("DRAIN");
+  b1.reason = kAsleepReason;
+  const NodeJob job{"7", "SUSPENDED", {"b1"}};
+  auto made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {job}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"}));
+  b1.address = "10.9.1.1";
+  made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {{"7", "RUNNING", {"b1"}}}});
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::leaving);
+  goes.known = made.members.at("b1");
+  made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {}});
+  EXPECT_THAT(made.members.at("b1").description, HasSubstr("b1 has 1 Slurm job: 7"));
+}
+
 }  // namespace
 }  // namespace underway::slurm

@@ -1,0 +1,142 @@
+#include "host/virtual/sleep.hpp"
+
+#include <gmock/gmock.h>
+
+#include "server/node/sleep_decisions.hpp"
+#include "server/testing/desk.hpp"
+#include "tables/slurm_members.hpp"
+
+namespace underway::host {
+namespace {
+
+using model::SlurmMembership;
+using server::testing::Desk;
+using ::testing::HasSubstr;
+
+/// Host v1 of a pool of machines, which runs on node m1, of 1024 MiB.
+class HostSleep : public ::testing::Test {
+ protected:
+  HostSleep() {
+    auto node = server::testing::make_node(1, 4000, 1024);
+    node.name = "m1";
+    node.drivers["qemu"] = {true, true, "", {}};
+    node.attributes["driver.qemu"] = "1";
+    desk.join(node);
+    cluster.name = "demo";
+    model::Pool pool{.name = "burst", .provider = "qemu", .size = 1, .hostname = "v%d", .cpus = 1, .memory_mb = 512};
+    pool.slurm = model::SlurmJoin{.most = 2};
+    cluster.pools = {pool};
+    auto job = server::testing::make_job("demo-burst-hosts");
+    job.groups[0].name = "v1";
+    job.groups[0].tasks[0].driver = "qemu";
+    job.groups[0].tasks[0].config = boost::json::object{{"image", "/srv/image"}};
+    job.groups[0].tasks[0].resources.memory_mb = 600;
+    desk.register_job(job);
+    desk.commit({tables::PutCluster{cluster}});
+    model::Host host;
+    host.name = "v1";
+    host.cluster = "demo";
+    host.pool = "burst";
+    host.provider = "qemu";
+    host.status = model::HostStatus::running;
+    desk.commit({tables::PutHost{host}});
+    reported(model::ClientStatus::running);
+  }
+  void reported(model::ClientStatus status, std::optional<model::AllocSleepReport> sleep = {}) {
+    auto update = server::testing::report(machine()->id, status);
+    update.sleep = std::move(sleep);
+    desk.update(server::testing::uuid(1), {update});
+  }
+  tables::Row<model::Allocation> machine() { return machine_of(desk.tables, *host()); }
+  tables::Row<model::Host> host() { return desk.tables.find_host("demo", "v1"); }
+  SleepStep::Kind next() { return next_sleep_step(desk.tables, cluster, *host()).kind; }
+  void slurm_has(SlurmMembership status) {
+    desk.commit({tables::put_record(model::SlurmMember{.cluster = "demo", .host = "v1", .status = status})});
+  }
+  template <class Request>
+  Error refusal(Request request) {
+    try {
+      decide(desk.tables, request, desk.context());
+    } catch (const Error& error) {
+      return error;
+    }
+    return {Code::internal, "it was done"};
+  }
+
+  Desk desk;
+  model::Cluster cluster;
+};
+
+TEST_F(HostSleep, WaitsForSlurmAndThenHasItsMachineSleep) {
+  slurm_has(SlurmMembership::admitted);
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+  desk.run(SleepHost{"demo", "v1", "power cut"});
+  EXPECT_EQ(host()->sleep, "power cut");
+  EXPECT_EQ(next(), SleepStep::Kind::none) << "its Slurm jobs run";
+  slurm_has(SlurmMembership::resting);
+  EXPECT_EQ(next(), SleepStep::Kind::sleep);
+  desk.run(server::SleepAllocation{machine()->id});
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+  reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, true, ""});
+  EXPECT_TRUE(machine()->sleeps());
+
+  desk.run(WakeHost{"demo", "v1"});
+  EXPECT_EQ(host()->sleep, "");
+  EXPECT_FALSE(machine()->sleep->wanted) << "its room is its own at once";
+}
+
+TEST_F(HostSleep, IsGivenUpWhenItsMachineCannot) {
+  slurm_has(SlurmMembership::resting);
+  desk.run(SleepHost{"demo", "v1", ""});
+  EXPECT_EQ(host()->sleep, "it was asked for");
+  desk.run(server::SleepAllocation{machine()->id});
+  reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, false, "the disk is full"});
+  EXPECT_EQ(next(), SleepStep::Kind::give_up);
+  desk.run(GiveUpSleep{"demo", "v1"});
+  EXPECT_EQ(host()->sleep, "");
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+  desk.run(SleepHost{"demo", "v1", ""});
+  EXPECT_EQ(next(), SleepStep::Kind::sleep) << "it is tried again when it is asked for again";
+}
+
+TEST_F(HostSleep, OfOneThatIsToGoEnds) {
+  slurm_has(SlurmMembership::resting);
+  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(server::SleepAllocation{machine()->id});
+  auto goes = *host();
+  goes.status = model::HostStatus::stopping;
+  desk.commit({tables::PutHost{goes}});
+  EXPECT_EQ(next(), SleepStep::Kind::wake) << "its Slurm jobs are waited for, and have to run for that";
+  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("it was done")) << "the wish stands already";
+}
+
+TEST_F(HostSleep, IsRefusedWithTheCause) {
+  EXPECT_EQ(refusal(SleepHost{"demo", "v9", ""}).code(), Code::not_found);
+  EXPECT_EQ(refusal(WakeHost{"demo", "v9"}).code(), Code::not_found);
+  auto other = *host();
+  other.provider = "local";
+  desk.commit({tables::PutHost{other}});
+  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("its provider is 'local'"));
+  other.provider = "qemu";
+  other.status = model::HostStatus::stopping;
+  desk.commit({tables::PutHost{other}});
+  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("it is to go"));
+}
+
+TEST_F(HostSleep, IsNotWokenIntoRoomThatOthersHave) {
+  slurm_has(SlurmMembership::resting);
+  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(server::SleepAllocation{machine()->id});
+  reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, true, ""});
+  auto job = server::testing::make_job("other");
+  job.groups[0].tasks[0].resources.memory_mb = 600;
+  desk.register_job(job);
+  ASSERT_EQ(desk.live("other").size(), 1U);
+  const auto lacks = refusal(WakeHost{"demo", "v1"});
+  EXPECT_EQ(lacks.code(), Code::exhausted);
+  EXPECT_THAT(lacks.text(), HasSubstr("m1 has 424 free"));
+  EXPECT_NE(host()->sleep, "");
+}
+
+}  // namespace
+}  // namespace underway::host

@@ -65,7 +65,7 @@ void render_shape(const ShapeExplanation& shape, std::int64_t now, std::vector<s
 }  // namespace
 
 std::string render(const Refusal& r, std::int64_t now) {
-  const std::string who = fmt::format("class '{}'", r.class_name);
+  std::string who = fmt::format("class '{}'", r.class_name);
   switch (r.obstacle) {
     case Obstacle::partition:
       return fmt::format("{} does not serve partition '{}'", who, r.what);

@@ -39,7 +39,7 @@ void set_up(net::Netlink& netlink, const SeedLink& wanted) {
   if (wanted.mtu != 0) netlink.set_mtu(name, wanted.mtu);
   netlink.set_up(name);
   for (const auto& address : wanted.addresses) netlink.add_address(name, address);
-  if (wanted.gateway) netlink.set_route({.to = std::nullopt, .via = *wanted.gateway, .link = name});
+  if (wanted.gateway) netlink.set_route({.to = std::nullopt, .via = wanted.gateway, .link = name});
 }
 
 void write_names(const Seed& seed, const BootOptions& options) {

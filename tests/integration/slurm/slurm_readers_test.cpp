@@ -31,6 +31,8 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/decoupled/slurmd.hcl", "AnswerWhatTheExamplesAsk"},
       {"examples/elastic/slurmctld.hcl", "says nothing: scontrol reconfigure"},
       {"examples/elastic/slurmd.hcl", "integration.slurm_growth"},
+      {"examples/urgent/slurmctld.hcl", "says nothing: scontrol reconfigure"},
+      {"examples/urgent/slurmd.hcl", "integration.slurm_urgent"},
       {"examples/slurm/node-health", "integration.slurm_limits"},
       {"examples/slurm/slurmctld.hcl", "says nothing: scontrol reconfigure"},
       {"examples/slurm/slurmd.hcl", "AnswerWhatTheExamplesAsk"},

@@ -276,9 +276,9 @@ std::vector<std::string> services_not_ready(run::Control& control) {
   return out;
 }
 
-Error step_failed(const std::string& moment, const run::StepResult& result, std::vector<std::string> not_ready) {
+Error step_failed(const std::string& moment, const run::StepResult& result, const std::vector<std::string>& not_ready) {
   Error error(Code::unavailable, fmt::format("the step {} ended with {}", moment, result.result));
-  if (!not_ready.empty()) error.because(std::move(not_ready));
+  if (!not_ready.empty()) error.because(not_ready);
   return error.because(result.output.empty() ? "it said nothing" : std::string(trim(result.output)));
 }
 
@@ -293,11 +293,11 @@ awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> 
       if (!moment) throw Error(Code::invalid, fmt::format("there are no steps '{}'", request.moment));
       const auto result = control.run_step(static_cast<image::Moment>(*moment), kStepPatience, request.since);
       const bool checks = static_cast<image::Moment>(*moment) == image::Moment::check;
-      auto not_ready = checks ? services_not_ready(control) : std::vector<std::string>();
-      if (!result.succeeded()) throw step_failed(request.moment, result, std::move(not_ready));
+      const auto not_ready = checks ? services_not_ready(control) : std::vector<std::string>();
+      if (!result.succeeded()) throw step_failed(request.moment, result, not_ready);
       // Steps of a check may ask for anything, or there may be none: what it is there for has to be ready, too.
       if (checks && !control.status().healthy())
-        throw Error(Code::unavailable, "its services are not all ready").because(std::move(not_ready));
+        throw Error(Code::unavailable, "its services are not all ready").because(not_ready);
       return;
     }
     throw Error(Code::unavailable, fmt::format("allocation {} does not run here", request.alloc.substr(0, 8)));

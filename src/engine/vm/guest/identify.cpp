@@ -51,7 +51,7 @@ void seed(const char* hexadecimal) {
   } pool;
   static_assert(sizeof(rand_pool_info) == 2 * sizeof(int));
   unsigned byte = 0;
-  while (pool.buf_size < 64 && sscanf(hexadecimal + 2 * pool.buf_size, "%2x", &byte) == 1)
+  for (const char* at = hexadecimal; pool.buf_size < 64 && sscanf(at, "%2x", &byte) == 1; at += 2)
     pool.buf[pool.buf_size++] = static_cast<unsigned char>(byte);
   const int fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
   if (fd < 0) return failed("seed", "/dev/urandom");

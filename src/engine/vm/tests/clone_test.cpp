@@ -156,7 +156,8 @@ TEST_F(Clone, AnAgentThatDiesInAnyStepLeavesOneThatIsSomebodyElseInTheEnd) {
     SCOPED_TRACE(step);
     ++number;
     auto spec = clone_spec(number);
-    ASSERT_TRUE(die_in(step, [&](const MachineOptions& o) { make_driver(o.on_step)->start(spec).release(); }));
+    ASSERT_TRUE(die_in(
+        step, [&](const MachineOptions& o) { static_cast<void>(make_driver(o.on_step)->start(spec).release()); }));
     auto task = make_driver()->recover(spec);
     if (task->status().phase != driver::TaskStatus::Phase::running) {
       task->destroy();

@@ -157,7 +157,7 @@ TEST_F(Clone, AnAgentThatDiesInAnyStepLeavesOneThatIsSomebodyElseInTheEnd) {
     ++number;
     auto spec = clone_spec(number);
     ASSERT_TRUE(die_in(
-        step, [&](const MachineOptions& o) { static_cast<void>(make_driver(o.on_step)->start(spec).release()); }));
+        step, [&](const MachineOptions& o) { EXPECT_NE(make_driver(o.on_step)->start(spec).release(), nullptr); }));
     auto task = make_driver()->recover(spec);
     if (task->status().phase != driver::TaskStatus::Phase::running) {
       task->destroy();

@@ -14,7 +14,7 @@ namespace "default" {
 # with the packages slurmd, slurm-client and munge.
 variable "images" {
   type    = string
-  default = "/var/lib/underway/images/slurm-node"
+  default = "/var/lib/machine-images/slurm-node"
 }
 
 cluster "urgent" {

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "host/etc_files.hpp"
+#include "model/validate/first_cause.hpp"
 #include "vm/config.hpp"
 
 namespace underway::host {
@@ -225,9 +226,10 @@ std::string why_not(const model::Allocation& allocation) {
   auto out =
       fmt::format("its machine is {} on node {}", describe::spell(allocation.client_status), allocation.node_name);
   const auto task = allocation.task_states.find(kTask);
-  if (task != allocation.task_states.end() && !task->second.events.empty())
-    out += ": " + task->second.events.back().message;
-  return out;
+  if (task == allocation.task_states.end() || task->second.events.empty()) return out;
+  // What failed, and not that it is therefore not tried again.
+  const auto cause = model::cause_of(task->second);
+  return out + ": " + (cause.empty() ? task->second.events.back().message : cause);
 }
 
 }  // namespace

@@ -317,7 +317,9 @@ class Planning {
 }  // namespace
 
 bool sleep_concerns(const MemberHost& host) {
-  return host.to_sleep || host.asleep || (host.known && host.known->status == SlurmMembership::resting);
+  if (host.to_sleep || host.asleep) return true;
+  // The wish may be taken back before the machine sleeps, when some of its jobs are suspended already.
+  return host.known && (host.known->status == SlurmMembership::resting || !host.known->suspended.empty());
 }
 
 JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records) {

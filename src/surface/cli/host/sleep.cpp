@@ -12,10 +12,17 @@ namespace {
 
 const Flag kDetach{"detach", "", "Returns when it is asked for, and does not wait until it is done."};
 
+/// What it waits for, as `underway status` has it: in Slurm, or for room.
+std::string why_not_yet(sdk::Client& client, const model::Host& host) {
+  for (const auto& state : client.status(host.cluster).value.hosts)
+    if (state.name == host.name) return state.status_description;
+  return {};
+}
+
 /// Until it sleeps, or is awake, or somebody thought otherwise.
 int follow_host(sdk::Client& client, const model::Host& host, bool sleeps) {
   const OnInterrupt interrupted("It goes on without being watched: underway host list");
-  sdk::Wait wait;
+  sdk::Wait wait{.longest = std::chrono::seconds(2)};
   std::string told;
   while (true) {
     const auto read = client.host_at(host.cluster, host.name, wait);
@@ -26,8 +33,8 @@ int follow_host(sdk::Client& client, const model::Host& host, bool sleeps) {
       throw now.status_description.empty() ? error : error.because(now.status_description);
     }
     if (now.asleep == sleeps) break;
-    if (!now.status_description.empty() && now.status_description != told)
-      print(fmt::format("{}: {}\n", now.name, told = now.status_description));
+    const auto why = why_not_yet(client, host);
+    if (!why.empty() && why != told) print(fmt::format("{}: {}\n", now.name, told = why));
   }
   print(fmt::format("Host {} {}\n", host.name, sleeps ? "sleeps" : "is awake"));
   return kDone;

@@ -366,6 +366,22 @@ TEST(SlurmMembership, AHostThatSleepsKeepsItsJobsAndIsAnsweredFor) {
   EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
 }
 
+TEST(SlurmMembership, JobsGoOnWhenTheSleepIsTakenBackBeforeTheMachineSleeps) {
+  auto awake = host("b1", "10.9.1.1");
+  awake.known = member("b1", SlurmMembership::admitted);
+  awake.known->suspended = {"7", "8"};
+  auto b1 = idle("b1", "10.9.1.1");
+  b1.flags.insert("DRAIN");
+  b1.reason = kAsleepReason;
+  const NodeJob slept{"7", "SUSPENDED", {"b1"}}, not_yet{"8", "RUNNING", {"b1"}};
+  auto made = plan(pool(), {awake}, {{b1}, {}, {slept, not_yet}});
+  EXPECT_THAT(made.commands, ElementsAre(Command{"scontrol", "resume", "7"}, admit_command({"b1"})));
+  awake.known = made.members.at("b1");
+  made = plan(pool(), {awake}, {{idle("b1", "10.9.1.1")}, {}, {{"7", "RUNNING", {"b1"}}, not_yet}});
+  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
+}
+
 TEST(SlurmMembership, AHostThatIsToGoIsWokenBeforeItsJobsAreWaitedFor) {
   auto goes = host("b1", "10.9.1.1");
   goes.wanted = false;

@@ -156,9 +156,6 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Put
 
 namespace {
 
-/// A provider may be about to have room for so long.
-constexpr Duration kNoRoomYet = std::chrono::seconds(15);
-
 class AskedLook {
  public:
   AskedLook(const ClusterFacts& facts, const SlurmLook& slurm, TimePoint now) : facts_(facts), now_(now) {
@@ -210,8 +207,7 @@ class AskedLook {
     const auto found = hosts_.find(name);
     const auto* host = found == hosts_.end() ? nullptr : found->second;
     if (host != nullptr && host->status == HostStatus::failed) return "its host could not be made";
-    if (host != nullptr && host->status == HostStatus::creating && !host->placed && now_ - asked >= kNoRoomYet)
-      return "no node has room for it";
+    if (host != nullptr && has_no_room(*host, asked, now_)) return "no node has room for it";
     // One that has been up and does not answer is Slurm's to judge (SlurmdTimeout).
     const bool boots = record == nullptr || record->powering_up();
     if (boots && now_ - asked >= pool.type.boot_timeout)

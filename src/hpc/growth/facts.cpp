@@ -63,6 +63,11 @@ void mind_sleepers(ClusterFacts& facts) {
 
 }  // namespace
 
+bool has_no_room(const HostFacts& host, TimePoint asked, TimePoint now) {
+  constexpr Duration kSoon = std::chrono::seconds(15);  // a provider may be about to have some
+  return host.status == model::HostStatus::creating && !host.placed && !host.room_comes && now - asked >= kSoon;
+}
+
 ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluster) {
   ClusterFacts out{.name = cluster.name};
   if (cluster.elastic) out.policy = *cluster.elastic;

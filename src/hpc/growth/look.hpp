@@ -23,6 +23,8 @@ struct HostFacts {
   bool room_comes = false;      ///< others fall asleep for it
   std::int64_t created_at = 0;  ///< ns since the epoch
 };
+/// No node has had room for its machine for so long that none is expected to, and nobody makes any.
+bool has_no_room(const HostFacts& host, TimePoint asked, TimePoint now);
 
 /// A pool that grows.
 struct PoolFacts {

@@ -12,9 +12,6 @@ using model::HostStatus;
 
 namespace {
 
-/// A pool that has room on no node for so long is asked for less.
-constexpr Duration kNoRoom = std::chrono::seconds(15);
-
 struct NodeJobs {
   std::vector<std::string> ids;
   std::int64_t memory_mb = 0;
@@ -76,8 +73,7 @@ class Looking {
   }
 
   void note_failure(const HostFacts& host, std::size_t number, TimePoint asked) {
-    const bool no_room =
-        host.status == HostStatus::creating && !host.placed && !host.room_comes && now_ - asked >= kNoRoom;
+    const bool no_room = has_no_room(host, asked, now_);
     if (host.status == HostStatus::failed)
       out_.not_made.push_back({{host.name, number}, BootResult::failed});
     else if (no_room)

@@ -310,12 +310,14 @@ void wait_and_serve() {
     if (polled[2 + kMaxClients + n].revents != 0) runs[n].drain();
   }
   if ((of_saves.revents & POLLIN) != 0) saves.take();
-  if (polled[0].revents != 0) hear_signals();
-  hear_of_ends();  // whose signal saves.take() may have had
   for (int n = 0; n < kMaxClients; ++n) {
     if (polled[2 + n].revents != 0 && clients[n] == watched[n] && clients[n] >= 0) serve(clients[n]);
   }
   if (polled[1].revents != 0) admit(listening);
+  // Last, so that whoever is told that we stop finds that nobody gets in any more: the doors are closed before the next
+  // request is served.
+  if (polled[0].revents != 0) hear_signals();
+  hear_of_ends();  // whose signal saves.take() may have had
 }
 
 int run_capsule() {

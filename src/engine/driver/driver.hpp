@@ -94,6 +94,13 @@ struct TaskSpec {
   /// With a namespace only for drivers that join networks.
   TaskNetwork network;
 
+  /// Of a virtual machine that comes from another node: what it was there (TaskHandle::kept_in()), on the file system
+  /// of task_dir. The driver takes it away from there, in place of what it has of that machine. Nothing happens when it
+  /// is not there any more.
+  std::string arrived;
+  /// The allocation that its machine was first started for, of whose id it has its name; empty: this one.
+  std::string origin;
+
   std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
 };
@@ -137,6 +144,13 @@ struct Checkpoint {
   std::int64_t at = 0;     ///< ns since the epoch
 };
 
+/// A file of the node that what a machine keeps is built on: the image that its disk is a layer over.
+struct KeptBase {
+  std::string path;  ///< absolute
+  std::uint64_t bytes = 0;
+  std::string sha256;  ///< of the whole file, in hexadecimal
+};
+
 class TaskHandle {
  public:
   /// Lets go: the task keeps running.
@@ -173,6 +187,9 @@ class TaskHandle {
   virtual void suspend();
   /// Keeps it as it is now; it goes on. Blocks: as long as its memory takes to the disk.
   virtual Checkpoint checkpoint();
+  /// Of a virtual machine: the directory with all that it goes on from once it sleeps, absolute. Empty: it is none, or
+  /// writes to files elsewhere. Blocks: briefly.
+  virtual std::string kept_in() const { return {}; }
 
   /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept. A cgroup in which
   /// something was left running stays, and is in the ledger for reap_leftovers.
@@ -206,6 +223,17 @@ class Driver {
   virtual std::vector<std::string> shortfalls(const boost::json::value& config) const {
     static_cast<void>(config);
     return {};
+  }
+  /// Of what a machine keeps in `directory` (TaskHandle::kept_in()): files elsewhere on this node that it cannot do
+  /// without. Blocks: reads them all.
+  virtual std::vector<KeptBase> bases(const std::string& directory) const {
+    static_cast<void>(directory);
+    return {};
+  }
+  /// Why a machine with these bases cannot go on here, for people; empty: it can. Blocks: reads them all.
+  virtual std::string lacks(const std::vector<KeptBase>& bases) const {
+    static_cast<void>(bases);
+    return "it has no virtual machines";
   }
   /// The run that an earlier agent started; `lost` when it is not to be found, and then surely dead.
   virtual std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) = 0;

@@ -133,6 +133,7 @@ struct LaunchSpec {
   std::vector<std::string> devices;  ///< /dev files of the devices that it holds; only to start
   std::string cgroup_parent;
   TaskNetwork network;
+  std::string arrived, origin;  ///< as in driver::TaskSpec
 };
 
 /// An interactive command beside a task, or on the host.
@@ -183,6 +184,8 @@ class RunningTask {
   /// task's name.
   virtual awaitable<void> suspend() = 0;
   virtual awaitable<protocol::TaskCheckpoint> checkpoint() = 0;
+  /// As driver::TaskHandle::kept_in().
+  virtual std::string kept_in() const { return {}; }
 };
 
 class TaskDrivers {
@@ -203,6 +206,9 @@ class TaskDrivers {
   /// What an earlier agent started as `spec.attempt`; null when that never came to run. `handle` may be null: the
   /// agent may have died before it was told. Only names and directories of `spec` are set.
   virtual awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) = 0;
+  /// As driver::Driver: what a machine's disks are layers over, and whether they could be here.
+  virtual awaitable<std::vector<protocol::KeptBase>> bases(std::string driver, std::string directory) = 0;
+  virtual awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) = 0;
   /// Clears away what is left of `spec.attempt`, whose end is known. Throws nothing: it is tried again when the
   /// allocation is removed.
   virtual awaitable<void> discard(LaunchSpec spec) = 0;

@@ -230,6 +230,27 @@ const Structure& description(Tag<TaskCheckpoint>) {
   return structure;
 }
 
+const Structure& description(Tag<KeptBase>) {
+  static const Structure structure =
+      Builder<KeptBase>("base of a machine", "An image that a machine's disk is a layer over.")
+          .wire<&KeptBase::path>("Path", "Where it lies on the machine's node, and has to elsewhere.")
+          .wire<&KeptBase::bytes>("Bytes", "Its size.")
+          .wire<&KeptBase::sha256>("SHA256", "Of the whole file, in hexadecimal.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<KeptMachine>) {
+  static const Structure structure =
+      Builder<KeptMachine>("kept machine", "What a virtual machine keeps for who goes on with it elsewhere.")
+          .wire<&KeptMachine::task>("Task", "The machine's task.")
+          .wire<&KeptMachine::driver>("Driver", "Its driver.")
+          .wire<&KeptMachine::bytes>("Bytes", "On the disk, its memory as it will be there at most.")
+          .wire<&KeptMachine::bases>("Bases", "Images that its disks are layers over.")
+          .done();
+  return structure;
+}
+
 const Structure& description(Tag<LogRequest>) {
   static const Structure structure = Builder<LogRequest>("logs", "Which log to read.")
                                          .wire<&LogRequest::alloc>("alloc", "The allocation.")

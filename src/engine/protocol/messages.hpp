@@ -18,6 +18,7 @@
 ///   call   "alloc.signal"   TaskRequest -> {}
 ///   call   "alloc.pause", "alloc.resume"   TaskRequest -> {}   of virtual machines; without task as alloc.restart
 ///   call   "alloc.checkpoint"   TaskRequest -> [TaskCheckpoint]   likewise; takes as long as their memory does
+///   call   "machines.describe"   TaskRequest -> [KeptMachine]   of an allocation whose machines are to go elsewhere
 ///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
 ///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
 ///   call   "fs.ls"          FileRequest -> [FileInfo]
@@ -27,6 +28,7 @@
 ///   stream "logs"           LogRequest    bytes come, until the end of the log or, with Follow, of the task
 ///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
 ///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
+///   stream "machines.read"  FileRequest   with Path, a task: what its machine keeps, as "disk.read", once it sleeps
 ///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
 ///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
 ///
@@ -196,6 +198,21 @@ struct TaskCheckpoint {
   std::int64_t at = 0;     ///< ns since the epoch
 };
 
+/// As driver::KeptBase.
+struct KeptBase {
+  std::string path;
+  std::int64_t bytes = 0;
+  std::string sha256;
+};
+
+/// What a virtual machine keeps for who goes on with it elsewhere.
+struct KeptMachine {
+  std::string task;
+  std::string driver;
+  std::int64_t bytes = 0;  ///< on the disk, its memory as it will be there at most
+  std::vector<KeptBase> bases;
+};
+
 struct LogRequest {
   std::string alloc;
   std::string task;
@@ -260,6 +277,8 @@ const describe::Structure& description(describe::Tag<IdentityRequest>);
 const describe::Structure& description(describe::Tag<IdentityReply>);
 const describe::Structure& description(describe::Tag<TaskRequest>);
 const describe::Structure& description(describe::Tag<TaskCheckpoint>);
+const describe::Structure& description(describe::Tag<KeptBase>);
+const describe::Structure& description(describe::Tag<KeptMachine>);
 const describe::Structure& description(describe::Tag<LogRequest>);
 const describe::Structure& description(describe::Tag<FileRequest>);
 const describe::Structure& description(describe::Tag<FileInfo>);

@@ -184,6 +184,10 @@ class Server {
   void send_differences();
   async::awaitable<void> send_data(std::shared_ptr<Session> session);
   async::awaitable<void> serve_disk(std::string node_id, std::string allocation, std::shared_ptr<link::Stream> stream);
+  // machines.cpp: virtual machines that come to an allocation of the node
+  async::awaitable<boost::json::value> describe_machines(std::string node_id, std::string allocation);
+  async::awaitable<void> serve_machines(std::string node_id, protocol::FileRequest request,
+                                        std::shared_ptr<link::Stream> stream);
   async::awaitable<boost::json::value> sign_identity(std::string node_id, protocol::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);

@@ -15,6 +15,7 @@
 #include "vm/clone/identity.hpp"
 #include "vm/config.hpp"
 #include "vm/detail/start.hpp"
+#include "vm/state/arrival.hpp"
 #include "vm/state/shared_memory.hpp"
 
 namespace underway::vm {
@@ -91,6 +92,16 @@ class MachineTask final : public driver::TaskHandle {
       made = {std::move(saved.id), saved.stored_bytes, saved.created};
     });
     return made;
+  }
+  std::string kept_in() const override {
+    const auto text = os::find_file(run_ + "/run.json");
+    if (!text) return {};
+    const auto run = underway::json::decode_text<Run>(*text);
+    // A disk that is written to where it was found is not the machine's to take along.
+    const auto elsewhere = [&](const DiskSpec& disk) {
+      return !disk.read_only && !disk.file.starts_with(run.directory + "/");
+    };
+    return std::any_of(run.machine.disks.begin(), run.machine.disks.end(), elsewhere) ? std::string() : run.directory;
   }
   void destroy() override {
     // What it shared with others is theirs.
@@ -181,6 +192,9 @@ class Qemu final : public driver::Driver {
       throw;
     }
   }
+
+  std::vector<driver::KeptBase> bases(const std::string& directory) const override { return find_bases(directory); }
+  std::string lacks(const std::vector<driver::KeptBase>& bases) const override { return why_not_on(bases); }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {
     auto task = local::LocalTask::recover(options_.driver, spec, [] { return os::SpawnSpec(); }, 0);

@@ -143,7 +143,9 @@ class Making {
 }  // namespace
 
 std::string machine_name(const Config& config, const driver::TaskSpec& spec) {
-  return !config.name.empty() ? config.name : fmt::format("{}-{}", spec.alloc_id.substr(0, 8), spec.task);
+  return !config.name.empty()
+             ? config.name
+             : fmt::format("{}-{}", (spec.origin.empty() ? spec.alloc_id : spec.origin).substr(0, 8), spec.task);
 }
 
 Layout lay_out(const Config& config, const driver::TaskSpec& spec, const std::string& machines,

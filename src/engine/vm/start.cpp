@@ -20,6 +20,7 @@
 #include "vm/layout.hpp"
 #include "vm/machine/command_line.hpp"
 #include "vm/seed.hpp"
+#include "vm/state/arrival.hpp"
 #include "vm/state/disk_image.hpp"
 #include "vm/state/lease.hpp"
 #include "vm/state/shared_memory.hpp"
@@ -111,6 +112,10 @@ class Start {
     incoming_disks_ = word(Options::kIncomingDisks);
     local::prepare_directories(spec_, os::current_user());
     layout_ = lay_out(config_, spec_, options_.machines, accelerator());
+    if (!spec_.arrived.empty()) {
+      step("arrive");
+      settle_arrival(spec_.arrived, layout_);
+    }
     os::make_directories(layout_.directory, 0700);
     const auto& name = layout_.machine.name;
     step("turn");

@@ -227,9 +227,10 @@ awaitable<void> Growth::make_room(std::string cluster, std::vector<slurm::Queued
     host::SleepHost sleep{cluster, std::move(nap.host), std::move(nap.why)};
     co_await passing_over(server_.apply(std::move(sleep)));
   }
-  for (auto& host : room.wake) {
-    log::info("elastic: {} of cluster {} is woken: there is room", host, cluster);
-    host::WakeHost wake{cluster, std::move(host)};
+  for (auto& waking : room.wake) {
+    log::info("elastic: {} of cluster {} is woken: there is room{}", waking.host, cluster,
+              waking.to_node.empty() ? "" : " on another node, where it goes");
+    host::WakeHost wake{cluster, std::move(waking.host), std::move(waking.to_node)};
     co_await passing_over(server_.apply(std::move(wake)));
   }
 }

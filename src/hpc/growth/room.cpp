@@ -82,7 +82,7 @@ class MakingRoom {
   std::vector<elastic::Sleeper> sleepers() const {
     std::vector<elastic::Sleeper> out;
     for (const auto& host : facts_.yielding) {
-      if (!host.asleep || !host.to_sleep || !host.ours) continue;
+      if (!host.asleep || !host.to_sleep || !host.ours || host.moves) continue;
       const auto total = ledger_.total(host.name, now_);
       out.push_back({.job = host.name,
                      .host = host.node,
@@ -94,7 +94,20 @@ class MakingRoom {
     return out;
   }
 
-  /// Where they fell asleep, those first that have slept longest. `due`: only those whose promise is over.
+  RoomNode* with_room(const elastic::Sleeper& sleeper) {
+    const auto fits = [&](const RoomNode& node) {
+      return node.cpu_free >= sleeper.cpus && node.memory_free_mb >= sleeper.memory_mb;
+    };
+    if (auto* own = find_node(sleeper.host); own != nullptr && fits(*own)) return own;
+    const auto host = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
+                                   [&](const auto& it) { return it.name == sleeper.job; });
+    if (host->stayed) return nullptr;
+    const auto other = std::find_if(nodes_.begin(), nodes_.end(), fits);
+    return other == nodes_.end() ? nullptr : &*other;
+  }
+
+  /// Where they fell asleep, or, while others have that room, where there is some: memory and disks go there. Those
+  /// first that have slept longest. `due`: only those whose promise is over.
   void wake(bool due) {
     auto all = sleepers();
     std::sort(all.begin(), all.end(),
@@ -104,10 +117,10 @@ class MakingRoom {
       std::erase_if(all, [&](const auto& it) { return std::find(names.begin(), names.end(), it.job) == names.end(); });
     }
     for (const auto& sleeper : all) {
-      const auto* node = find_node(sleeper.host);
-      if (node == nullptr || node->cpu_free < sleeper.cpus || node->memory_free_mb < sleeper.memory_mb) continue;
-      give(sleeper.host, -sleeper.cpus, -sleeper.memory_mb);
-      out_.wake.push_back(sleeper.job);
+      const auto* node = with_room(sleeper);
+      if (node == nullptr) continue;
+      give(node->id, -sleeper.cpus, -sleeper.memory_mb);
+      out_.wake.push_back({sleeper.job, node->id == sleeper.host ? std::string() : node->id});
     }
   }
 
@@ -166,8 +179,11 @@ class MakingRoom {
       const auto total = ledger_.total(host.name, now_);
       out_.lines.push_back(
           fmt::format("{} {}, and has slept for {} in all, of at most {}; {} of at most {} times", host.name,
-                      host.asleep ? "sleeps" : "is falling asleep", human_duration(Duration{total.asleep}),
-                      human_duration(facts_.promises.max_asleep), total.suspensions, facts_.promises.max_suspensions));
+                      host.moves    ? "goes on on another node"
+                      : host.asleep ? "sleeps"
+                                    : "is falling asleep",
+                      human_duration(Duration{total.asleep}), human_duration(facts_.promises.max_asleep),
+                      total.suspensions, facts_.promises.max_suspensions));
     }
     out_.settled = facts_.urgent.empty() && out_.sleep.empty() && out_.wake.empty() && sleepers().empty();
   }

@@ -26,7 +26,9 @@ struct YieldingHost {
   std::int64_t cpu = 0, memory_mb = 0;  ///< MHz and MiB that it holds awake
   std::int64_t vcpus = 1;
   bool to_sleep = false, asleep = false;
-  bool ours = false;  ///< it was us who wanted that
+  bool ours = false;    ///< it was us who wanted that
+  bool moves = false;   ///< its machine is on its way to another node
+  bool stayed = false;  ///< the last time that it was to go on elsewhere, it could not
 };
 
 /// A host of an urgent pool for which no node has room.
@@ -59,8 +61,12 @@ struct Room {
   struct Nap {
     std::string host, why;
   };
+  struct Waking {
+    std::string host;
+    std::string to_node = {};  ///< id; empty: where it is
+  };
   std::vector<Nap> sleep;
-  std::vector<std::string> wake;
+  std::vector<Waking> wake;
   std::vector<std::string> lines;  ///< for people: who sleeps, and who waits for room in vain
   SleepBook book;
   bool settled = true;  ///< nobody sleeps, or waits for room

@@ -41,6 +41,8 @@ std::optional<YieldingHost> yielding(const tables::Tables& tables, const model::
   out.to_sleep = !host.sleep.empty();
   out.asleep = host.asleep;
   out.ours = host.sleep.starts_with(kMakesRoom);
+  out.moves = host.sleeps_to_move || machine->awaits_machines() || host::move_of(tables, host).has_value();
+  out.stayed = machine->sleep && machine->sleep->wanted && !machine->sleep->trouble.empty();
   return out;
 }
 

@@ -35,6 +35,10 @@ const Enumeration& description(Tag<TaskRunState>) {
   static const Enumeration e = describe::enumeration<TaskRunState>("task state");
   return e;
 }
+const Enumeration& description(Tag<ArrivalPhase>) {
+  static const Enumeration e = describe::enumeration<ArrivalPhase>("phase of an arrival");
+  return e;
+}
 
 const Structure& description(Tag<TaskEvent>) {
   static const Structure s =
@@ -186,6 +190,11 @@ const Structure& description(Tag<DesiredTransition>) {
               "Reschedule", "Whether it is replaced once it has failed, whatever its group's policy says.")
           .wire<&DesiredTransition::no_shutdown_delay>("NoShutdownDelay",
                                                        "Whether it is stopped without its shutdown delay.")
+          .wire<&DesiredTransition::with_machines>(
+              "WithMachines", "With Migrate: whether its virtual machines go along, with their memory and disks.")
+          .wire<&DesiredTransition::wakes>("Wakes", "With WithMachines: whether those that sleep go on there.")
+          .wire<&DesiredTransition::to_node>(
+              "ToNode", "With Migrate: ID of the only node that it may go to; empty: any but its own.")
           .done();
   return s;
 }
@@ -196,7 +205,9 @@ const Structure& description(Tag<AllocSleep>) {
           .wire<&AllocSleep::wanted>("Wanted", "Whether they are to sleep.")
           .wire<&AllocSleep::since>("Since", "Unix time in nanoseconds at which that was last asked for.")
           .wire<&AllocSleep::asleep>("Asleep", "Whether they do: none of them runs.")
-          .wire<&AllocSleep::trouble>("Trouble", "Why they could not be put to sleep and run on; empty: nothing.")
+          .wire<&AllocSleep::trouble>("Trouble",
+                                      "Why they could not be put to sleep, or move, and run on; empty: nothing.")
+          .wire<&AllocSleep::left>("Left", "Whether they went on elsewhere, or are given up.")
           .done();
   return s;
 }
@@ -208,6 +219,29 @@ const Structure& description(Tag<AllocSleepReport>) {
           .wire<&AllocSleepReport::asleep>("Asleep", "Whether none of them runs.")
           .wire<&AllocSleepReport::trouble>("Trouble", "Why they run on; empty: nothing.")
           .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocArrival>) {
+  static const Structure s =
+      Builder<AllocArrival>("arrival", "Virtual machines that come to an allocation, with their memory and disks.")
+          .wire<&AllocArrival::from>("From", "ID of the allocation whose machines they are.")
+          .wire<&AllocArrival::origin>(
+              "Origin", "ID of the allocation that they were first started for, of which their names are made.")
+          .wire<&AllocArrival::phase>("Phase",
+                                      "`expected`: its node looks whether it can take them. `ready`: it can, and they "
+                                      "are put to sleep. `arrived`: they are here, whole. `refused`: they stay where "
+                                      "they are. `lost`: they are not to be had, and it begins anew.")
+          .wire<&AllocArrival::trouble>("Trouble", "Why they were refused, or lost; empty: nothing.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocArrivalReport>) {
+  static const Structure s = Builder<AllocArrivalReport>("arrival report", "What a node says of machines that come.")
+                                 .wire<&AllocArrivalReport::phase>("Phase", "As of an arrival.")
+                                 .wire<&AllocArrivalReport::trouble>("Trouble", "Why they are refused, or lost.")
+                                 .done();
   return s;
 }
 
@@ -249,6 +283,7 @@ const Structure& description(Tag<Allocation>) {
           .wire<&Allocation::unknown_since>("UnknownSince",
                                             "Unix time in nanoseconds since which its node is not heard of; 0: it is.")
           .wire<&Allocation::sleep>("Sleep", "Whether its virtual machines sleep; absent: they were never asked to.")
+          .wire<&Allocation::arrival>("Arrival", "Machines that come to it from elsewhere; absent: none do.")
           .wire<&Allocation::create_time>("CreateTime", "Unix time in nanoseconds at which it was placed.")
           .wire<&Allocation::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
           .wire<&Allocation::create_index>("CreateIndex", "Revision in which it was placed.")
@@ -274,6 +309,7 @@ const Structure& description(Tag<AllocationUpdate>) {
           .wire<&AllocationUpdate::network_status>("NetworkStatus",
                                                    "Where it is reached; absent: its group has no network of its own.")
           .wire<&AllocationUpdate::sleep>("Sleep", "Whether its machines sleep; absent: they were never asked to.")
+          .wire<&AllocationUpdate::arrival>("Arrival", "How far machines are that come to it; absent: none do.")
           .done();
   return s;
 }

@@ -110,6 +110,9 @@ struct DesiredTransition {
   bool migrate = false;
   bool reschedule = false;
   bool no_shutdown_delay = false;
+  bool with_machines = false;  ///< with `migrate`: its virtual machines go along, with their memory and disks
+  bool wakes = false;          ///< with `with_machines`: those that sleep go on there
+  std::string to_node;         ///< with `migrate`: there or nowhere; empty: wherever it fits but where it is
 };
 
 /// Of an allocation whose tasks are virtual machines: whether they are to sleep, with their memory on their node's disk
@@ -118,7 +121,26 @@ struct AllocSleep {
   bool wanted = false;     ///< room is held again from the moment that this is taken back
   std::int64_t since = 0;  ///< when `wanted` last changed, ns since the epoch
   bool asleep = false;     ///< none of them runs
-  std::string trouble;     ///< why they could not be put to sleep and run on; empty: nothing
+  std::string trouble;     ///< why they could not be put to sleep, or move, and run on; empty: nothing
+  bool left = false;       ///< they went on elsewhere, or are given up: what is kept of them here is removed
+};
+
+enum class ArrivalPhase {
+  expected,  ///< its node looks whether it can take them; they run on where they are, or sleep there
+  ready,     ///< it can: they are put to sleep, and come when they do
+  arrived,   ///< they are here, whole
+  refused,   ///< its node cannot take them: they stay
+  lost       ///< they are not to be had any more: it begins anew
+};
+
+/// Of an allocation that another one's virtual machines come to, with their memory and disks.
+struct AllocArrival {
+  std::string from;    ///< the allocation whose machines they are
+  std::string origin;  ///< the one that they were first started for, of whose id their names are made
+  ArrivalPhase phase = ArrivalPhase::expected;
+  std::string trouble;  ///< why they were refused, or lost; empty: nothing
+
+  bool is_under_way() const { return phase == ArrivalPhase::expected || phase == ArrivalPhase::ready; }
 };
 
 struct Allocation {
@@ -151,7 +173,8 @@ struct Allocation {
   /// Since when its node is not heard of, ns since the epoch; 0: it is. Stays when the node comes back to find that
   /// something has taken its place, until it is decided which of them goes on.
   std::int64_t unknown_since = 0;
-  std::optional<AllocSleep> sleep;  ///< absent: it was never asked to
+  std::optional<AllocSleep> sleep;      ///< absent: it was never asked to
+  std::optional<AllocArrival> arrival;  ///< absent: no machines come to it from elsewhere
   std::int64_t create_time = 0;
   std::int64_t modify_time = 0;
   Revision create_index = 0;
@@ -177,6 +200,8 @@ struct Allocation {
   bool heard_of() const { return !terminal() && client_status != ClientStatus::unknown; }
   /// Is to sleep, and does: of its resources it holds nothing but the disk, ports and volumes.
   bool sleeps() const { return sleep && sleep->wanted && sleep->asleep; }
+  /// Machines that are on their way to it: nothing of it is started before they are there.
+  bool awaits_machines() const { return arrival && arrival->is_under_way(); }
   /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
   std::int64_t index() const;
 };
@@ -194,6 +219,12 @@ struct AllocSleepReport {
   std::string trouble;  ///< why they run on; empty: nothing
 };
 
+/// What a node says of machines that come to it.
+struct AllocArrivalReport {
+  ArrivalPhase phase = ArrivalPhase::expected;
+  std::string trouble;  ///< why they are refused, or lost
+};
+
 /// What a node reports of one allocation, over the link.
 struct AllocationUpdate {
   std::string id;
@@ -206,12 +237,14 @@ struct AllocationUpdate {
   std::optional<std::int64_t> job_version;
   std::string deployment_id;
   std::optional<AllocNetworkStatus> network_status;
-  std::optional<AllocSleepReport> sleep;  ///< absent: it was never asked to
+  std::optional<AllocSleepReport> sleep;      ///< absent: it was never asked to
+  std::optional<AllocArrivalReport> arrival;  ///< absent: no machines come to it
 };
 
 const describe::Enumeration& description(describe::Tag<DesiredStatus>);
 const describe::Enumeration& description(describe::Tag<ClientStatus>);
 const describe::Enumeration& description(describe::Tag<TaskRunState>);
+const describe::Enumeration& description(describe::Tag<ArrivalPhase>);
 const describe::Structure& description(describe::Tag<TaskEvent>);
 const describe::Structure& description(describe::Tag<TaskState>);
 const describe::Structure& description(describe::Tag<AllocatedPort>);
@@ -225,6 +258,8 @@ const describe::Structure& description(describe::Tag<RescheduleEvent>);
 const describe::Structure& description(describe::Tag<DesiredTransition>);
 const describe::Structure& description(describe::Tag<AllocSleep>);
 const describe::Structure& description(describe::Tag<AllocSleepReport>);
+const describe::Structure& description(describe::Tag<AllocArrival>);
+const describe::Structure& description(describe::Tag<AllocArrivalReport>);
 const describe::Structure& description(describe::Tag<Allocation>);
 const describe::Structure& description(describe::Tag<AllocationUpdate>);
 

@@ -354,6 +354,8 @@ const Structure& description(Tag<Host>) {
           .wire<&Host::sleep>("Sleep", "Why its machine is to sleep; empty: it is to be awake.")
           .wire<&Host::sleep_since>("SleepSince",
                                     "Unix time in nanoseconds at which that was last asked for; 0: never.")
+          .wire<&Host::sleeps_to_move>("SleepsToMove",
+                                       "Whether it goes on by itself once its machine is on another node.")
           .wire<&Host::asleep>("Asleep", "Whether it sleeps: its memory is on the disk of its node.")
           .wire<&Host::created_at>("CreatedAt", "Unix time in nanoseconds at which it was asked for.")
           .wire<&Host::create_index>("CreateIndex", "Revision in which it was asked for.")

@@ -119,6 +119,7 @@ struct Host {
   /// Its machine is to sleep, for this reason, for people; empty: it is to be awake.
   std::string sleep;
   std::int64_t sleep_since = 0;  ///< when that last changed, ns since the epoch; 0: never
+  bool sleeps_to_move = false;   ///< it is woken by itself where its machine goes on
   bool asleep = false;           ///< it does: its memory is on the disk of its node, and others may have its room
   std::string machine_node;      ///< of provider "qemu": the node that its machine was placed on last, with its disk
   std::int64_t created_at = 0;

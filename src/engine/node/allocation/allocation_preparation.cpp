@@ -21,6 +21,7 @@ void AllocationRunner::tell_all(const model::TaskEvent& event) {
 
 awaitable<void> AllocationRunner::prepare() {
   preparing_ = true;
+  if (awaits_machines()) co_await take_machines();
   if (wants_disk()) co_await settle_disk();
   if (!dead()) co_await join_network();
   preparing_ = false;

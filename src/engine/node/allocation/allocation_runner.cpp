@@ -65,7 +65,7 @@ void AllocationRunner::start() {
   if (state_.begins_anew && !allocation_->server_terminal()) begin_anew();  // an agent before us died over it
   started_ = true;
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
-  if (!dead() && (wants_disk() || own_network() != nullptr || wants_names()))
+  if (!dead() && (awaits_machines() || wants_disk() || own_network() != nullptr || wants_names()))
     work_.spawn("preparation", prepare());
   else
     prepared_ = true;
@@ -109,6 +109,7 @@ model::AllocationUpdate AllocationRunner::update() const {
   update.deployment_id = health_.measured().deployment_id;
   if (network_) update.network_status = network_->status;
   update.sleep = sleep_report();
+  update.arrival = arrival_report();
   if (asleep()) {
     update.client_status = model::ClientStatus::running;
     update.client_description = "Its machines sleep";
@@ -180,6 +181,8 @@ void AllocationRunner::review() {
     }
   } while (review_again_);
   reviewing_ = false;
+  if (dead() && order_.allocation.sleep && order_.allocation.sleep->left && !std::exchange(kept_removed_, true))
+    work_.spawn("removal of what its machines kept", remove_kept());
   if (dead() && own_network() != nullptr && !std::exchange(network_left_, true))
     work_.spawn("end of its network", leave_network());
 }
@@ -335,12 +338,15 @@ void AllocationRunner::obey(StoredOrder order) {
       allocation_ = previous;
       break;
     }
+  if (order_.allocation.arrival && order_.allocation.arrival->phase == model::ArrivalPhase::lost && awaits_machines())
+    note_arrival(model::ArrivalPhase::lost, order_.allocation.arrival->trouble);
   if (order_.allocation.transition.no_shutdown_delay) {
     for (const auto& [name, runner] : runners_) runner->skip_shutdown_delay();
     task_event_.notify_all();
   }
   if (order_.allocation.server_terminal()) {
     begin_stop();
+    if (started_) review();
     return;
   }
   if (!order_.start) {

@@ -84,6 +84,11 @@ class AllocationRunner final : private CheckSubject {
     return allocation_->previous_allocation == other && wants_disk();
   }
 
+  /// What its machines keep, for who takes them in. Errors: unsupported.
+  awaitable<std::vector<protocol::KeptMachine>> kept_machines();
+  /// Where one of them is; empty: nowhere. Errors: not_found. Blocks: briefly (disk).
+  std::string kept_in(const std::string& task) const;
+
   /// What it waits for before its tasks can start, when that is the disk of its predecessor.
   enum class AwaitsDisk { no, of_this_node, of_another };
   AwaitsDisk awaits_disk() const { return awaits_disk_; }
@@ -125,6 +130,16 @@ class AllocationRunner final : private CheckSubject {
   /// Absent: nobody ever asked.
   std::optional<model::AllocSleepReport> sleep_report() const;
   bool asleep() const;
+  // allocation_arrival.cpp: machines that come from another node
+  model::ArrivalPhase arrival_phase() const;
+  bool awaits_machines() const;
+  void note_arrival(model::ArrivalPhase phase, const std::string& trouble);
+  /// Absent: none come.
+  std::optional<model::AllocArrivalReport> arrival_report() const;
+  awaitable<void> take_machines();
+  awaitable<std::string> why_not_here();
+  awaitable<void> bring_machines();
+  awaitable<void> remove_kept();
   /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
   awaitable<void> stop_in_order();
   void begin_stop();
@@ -157,6 +172,7 @@ class AllocationRunner final : private CheckSubject {
   bool stopping_ = false;
   bool prepared_ = false, preparing_ = false;
   bool network_left_ = false;
+  bool kept_removed_ = false;
   AwaitsDisk awaits_disk_ = AwaitsDisk::no;
   std::optional<network::Attachment> network_;
   HealthMonitor health_;

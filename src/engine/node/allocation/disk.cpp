@@ -125,6 +125,20 @@ void settle_arrival(const std::string& root, const std::vector<std::string>& par
   os::remove_tree(arrived(root));
 }
 
+std::string open_machines(const std::string& root) {
+  const std::string path = root + "/.machines-arriving";
+  os::remove_tree(path);
+  os::make_directories(path, 0700);
+  return path;
+}
+
+void close_machines(const std::string& root) {
+  os::remove_tree(root + "/.machines");
+  rename_to(root + "/.machines-arriving", root + "/.machines");
+}
+
+std::string arrived_machine(const std::string& root, const std::string& task) { return root + "/.machines/" + task; }
+
 std::vector<std::string> pack_command(const std::string& program, const std::string& root,
                                       const std::vector<std::string>& parts) {
   std::vector<std::string> command{program, "pack", root};

@@ -29,6 +29,15 @@ class Predecessors {
   /// nothing of the predecessor runs. Throws Error when that node does not have it or is not linked, or when what comes
   /// is no disk.
   virtual awaitable<void> fetch_disk(std::string allocation, std::string to) = 0;
+
+  // Of an allocation that another one's virtual machines come to (model::AllocArrival). Errors: unavailable while who
+  // has them cannot be asked; others: they are not to be had.
+
+  virtual awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string allocation) = 0;
+  /// Waits until the machine of the task sleeps, and brings what it keeps into the directory `to`.
+  virtual awaitable<void> fetch_machine(std::string allocation, std::string task, std::string to) = 0;
+  /// Whether the machines of `allocation` come to another one of this node.
+  virtual bool comes_here(const std::string& allocation) const = 0;
 };
 
 /// The directory in which a disk arrives that comes from elsewhere; empty, made anew. Blocks: yes (disk), all of these.
@@ -40,6 +49,13 @@ bool has_arrived(const std::string& root);
 void take_over(const std::string& from_root, const std::string& root, const std::vector<std::string>& parts);
 /// Puts in place what has arrived, over what is empty. Goes on where an agent before us died.
 void settle_arrival(const std::string& root, const std::vector<std::string>& parts);
+
+/// The directory in which machines arrive that come to the allocation; empty, made anew.
+std::string open_machines(const std::string& root);
+/// All of them are there.
+void close_machines(const std::string& root);
+/// Where that of a task is then, until its driver takes it.
+std::string arrived_machine(const std::string& root, const std::string& task);
 
 /// What lies below an allocation's directory, on its file system.
 struct DiskUse {

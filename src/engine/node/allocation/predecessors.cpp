@@ -1,4 +1,5 @@
-// Disks that follow their allocation: from another one of this node, or over the link from another node's.
+// Disks, and virtual machines, that follow their allocation: from another one of this node, or over the link from
+// another node's.
 #include "base/error.hpp"
 #include "base/json/json.hpp"
 #include "base/text.hpp"
@@ -44,39 +45,26 @@ awaitable<std::optional<std::string>> Node::Impl::wait_for_directory(std::string
   }
 }
 
-awaitable<void> Node::Impl::fetch_disk(std::string allocation, std::string to) {
-  for (int attempt = 1;; ++attempt) {
-    std::shared_ptr<link::Connection> connection;
-    while (!(connection = connection_.lock()) || !connection->is_open()) co_await async::sleep_for(kLookForLink);
-    std::optional<Error> failed;
-    std::shared_ptr<ExecSession> session;
-    try {
-      boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = "/"});
-      auto stream = co_await connection->open("disk.read", std::move(header));
-      session = start_host_command(runtime_, unpack_command(options_.fetch_program, to), false, 0, 0, "", "/");
-      co_await unpack_stream(std::move(stream), session);
-      co_return;
-    } catch (const Error& error) {
-      failed = error;
-    }
-    if (session) session->kill();
-    if (connection->is_open() || attempt == kDiskTries) throw *failed;
-    const auto again = [&] {
-      os::remove_tree(to);
-      os::make_directories(to, 0700);
-    };
-    co_await blocking(runtime_, again);
-  }
+awaitable<std::shared_ptr<link::Connection>> Node::Impl::linked() {
+  std::shared_ptr<link::Connection> connection;
+  while (!(connection = connection_.lock()) || !connection->is_open()) co_await async::sleep_for(kLookForLink);
+  co_return connection;
 }
 
-awaitable<void> Node::Impl::serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream) {
-  get(request.alloc);  // that we never had it is told at once
-  const auto directory = co_await wait_for_directory(request.alloc);
-  if (!directory)
-    throw Error(Code::not_found, fmt::format("the files of allocation {} are gone", request.alloc.substr(0, 8)));
-  const auto parts = disk_parts(group_of(get(request.alloc).allocation()));
-  const auto session =
-      start_host_command(runtime_, pack_command(options_.fetch_program, *directory, parts), false, 0, 0, "", "/");
+awaitable<void> Node::Impl::unpack_from(std::shared_ptr<link::Stream> stream, const std::string& to) {
+  const auto session = start_host_command(runtime_, unpack_command(options_.fetch_program, to), false, 0, 0, "", "/");
+  std::exception_ptr failure;
+  try {
+    co_await unpack_stream(std::move(stream), session);
+  } catch (...) {
+    failure = std::current_exception();
+    session->kill();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+awaitable<void> Node::Impl::pack_into(std::vector<std::string> command, std::shared_ptr<link::Stream> stream) {
+  const auto session = start_host_command(runtime_, command, false, 0, 0, "", "/");
   session->end_input();
   std::exception_ptr failure;
   try {
@@ -94,6 +82,75 @@ awaitable<void> Node::Impl::serve_disk(protocol::FileRequest request, std::share
     session->kill();
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+awaitable<void> Node::Impl::fetch_disk(std::string allocation, std::string to) {
+  for (int attempt = 1;; ++attempt) {
+    const auto connection = co_await linked();
+    std::optional<Error> failed;
+    try {
+      boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = "/"});
+      auto stream = co_await connection->open("disk.read", std::move(header));
+      co_await unpack_from(std::move(stream), to);
+      co_return;
+    } catch (const Error& error) {
+      failed = error;
+    }
+    if (connection->is_open() || attempt == kDiskTries) throw *failed;
+    const auto again = [&] {
+      os::remove_tree(to);
+      os::make_directories(to, 0700);
+    };
+    co_await blocking(runtime_, again);
+  }
+}
+
+awaitable<void> Node::Impl::serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream) {
+  get(request.alloc);  // that we never had it is told at once
+  const auto directory = co_await wait_for_directory(request.alloc);
+  if (!directory)
+    throw Error(Code::not_found, fmt::format("the files of allocation {} are gone", request.alloc.substr(0, 8)));
+  const auto parts = disk_parts(group_of(get(request.alloc).allocation()));
+  co_await pack_into(pack_command(options_.fetch_program, *directory, parts), std::move(stream));
+}
+
+// --- virtual machines
+
+awaitable<std::vector<protocol::KeptMachine>> Node::Impl::describe_machines(std::string allocation) {
+  const auto connection = co_await linked();
+  boost::json::value body = json::to_value(protocol::TaskRequest{.id = allocation});
+  const auto answer = co_await connection->call("machines.describe", std::move(body), std::nullopt);
+  co_return json::decode<std::vector<protocol::KeptMachine>>(answer);
+}
+
+awaitable<void> Node::Impl::fetch_machine(std::string allocation, std::string task, std::string to) {
+  const auto connection = co_await linked();
+  co_await blocking(runtime_, [&] { os::make_directories(to, 0700); });
+  boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = task});
+  auto stream = co_await connection->open("machines.read", std::move(header));
+  co_await unpack_from(std::move(stream), to);
+}
+
+bool Node::Impl::comes_here(const std::string& allocation) const {
+  return std::ranges::any_of(runners_, [&](const auto& entry) {
+    const auto& arrival = entry.second->allocation().arrival;
+    return arrival && arrival->from == allocation;
+  });
+}
+
+awaitable<void> Node::Impl::serve_machine(protocol::FileRequest request, std::shared_ptr<link::Stream> stream) {
+  get(request.alloc);
+  const auto directory = co_await wait_for_directory(request.alloc);
+  const Error gone(Code::not_found, fmt::format("the machines of allocation {} are gone", request.alloc.substr(0, 8)));
+  if (!directory) throw gone;
+  const std::string kept = get(request.alloc).kept_in(request.path);
+  if (kept.empty()) throw gone;
+  std::vector<std::string> parts;
+  const auto list = [&] {
+    for (auto& entry : os::list_directory(kept)) parts.push_back(std::move(entry.name));
+  };
+  co_await blocking(runtime_, list);
+  co_await pack_into(pack_command(options_.fetch_program, kept, parts), std::move(stream));
 }
 
 }  // namespace underway::node

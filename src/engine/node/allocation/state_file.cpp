@@ -22,6 +22,7 @@ const Structure& description(Tag<TaskRecord>) {
           .wire<&TaskRecord::launched>("Launched", "Whether the driver may have started it.")
           .wire<&TaskRecord::handle>("Handle", "How the driver finds it again.")
           .wire<&TaskRecord::stopping>("Stopping", "Whether it was told to stop.")
+          .wire<&TaskRecord::kept_in>("KeptIn", "Where the machine keeps what it goes on from.")
           .wire<&TaskRecord::failures>("Failures", "What went wrong with it.")
           .done();
   return structure;
@@ -35,6 +36,7 @@ const Structure& description(Tag<AllocationState>) {
                                          .wire<&AllocationState::checks>("Checks", "What the checks said.")
                                          .wire<&AllocationState::destroy>("Destroy", "Whether it is to be removed.")
                                          .wire<&AllocationState::disk_settled>("DiskSettled", "Its predecessor's disk.")
+                                         .wire<&AllocationState::arrival>("Arrival", "Machines that come to it.")
                                          .wire<&AllocationState::begins_anew>("BeginsAnew", "Whether all starts again.")
                                          .done();
   return structure;

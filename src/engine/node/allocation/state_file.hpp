@@ -30,6 +30,7 @@ struct TaskRecord {
   bool launched = false;
   boost::json::value handle;  ///< the driver's; null until it answered
   bool stopping = false;      ///< it was told to stop
+  std::string kept_in;        ///< of a machine, since it last ran: RunningTask::kept_in()
   TaskFailures failures;      ///< ends that nobody asked for, and starts that came to nothing
 };
 
@@ -40,7 +41,9 @@ struct AllocationState {
   std::map<std::string, model::CheckResult> checks;  ///< by id; as of the newest change of a status
   bool destroy = false;                              ///< the server has forgotten it
   bool disk_settled = false;                         ///< nothing of its predecessor's disk is to come any more
-  bool begins_anew = false;                          ///< what runs of it is being stopped, so that all begins again
+  /// How far machines are that come to it; absent: nobody has looked.
+  std::optional<model::AllocArrivalReport> arrival;
+  bool begins_anew = false;  ///< what runs of it is being stopped, so that all begins again
 };
 
 struct StoredOrder {

@@ -87,6 +87,13 @@ class Node::Impl : private Predecessors {
   // predecessors.cpp
   awaitable<std::optional<std::string>> wait_for_directory(std::string allocation) override;
   awaitable<void> fetch_disk(std::string allocation, std::string to) override;
+  awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string allocation) override;
+  awaitable<void> fetch_machine(std::string allocation, std::string task, std::string to) override;
+  bool comes_here(const std::string& allocation) const override;
+  awaitable<void> serve_machine(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<std::shared_ptr<link::Connection>> linked();
+  awaitable<void> unpack_from(std::shared_ptr<link::Stream> stream, const std::string& to);
+  awaitable<void> pack_into(std::vector<std::string> command, std::shared_ptr<link::Stream> stream);
   awaitable<void> serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
 
   // link_loss.cpp: what is stopped while no server is heard of

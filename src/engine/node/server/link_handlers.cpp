@@ -42,6 +42,9 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
   } else if (method == "alloc.checkpoint") {
     const auto made = co_await runner.do_to_machines(request.task, MachineVerb::checkpoint);
     co_return json::to_value(made);
+  } else if (method == "machines.describe") {
+    const auto kept = co_await runner.kept_machines();
+    co_return json::to_value(kept);
   } else if (method == "alloc.checks") {
     boost::json::object results;
     for (const auto& result : runner.check_results()) results[result.id] = json::to_value(result);

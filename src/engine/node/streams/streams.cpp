@@ -65,6 +65,8 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
     co_await serve_file(method, json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "disk.read") {
     co_await serve_disk(json::decode<protocol::FileRequest>(header), std::move(stream));
+  } else if (method == "machines.read") {
+    co_await serve_machine(json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "node.monitor") {
     co_await serve_monitor(json::decode<protocol::MonitorRequest>(header), std::move(stream));
   } else if (method == "exec" || method == "host.exec") {

@@ -45,6 +45,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.devices = spec.devices;
   out.network = {spec.network.namespace_path, spec.network.hostname, spec.network.hosts_file,
                  spec.network.resolver_file};
+  out.arrived = spec.arrived;
+  out.origin = spec.origin;
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
@@ -99,6 +101,8 @@ class KeptTask final : public RunningTask {
   std::int64_t started_at() const override { return unix_nanos(handle_->status().started); }
   std::vector<std::string> shortfalls() const override { return shortfalls_; }
   void falls_short(std::vector<std::string> found) { shortfalls_ = std::move(found); }
+  std::string kept_in() const override { return kept_in_; }
+  void keeps_in(std::string directory) { kept_in_ = std::move(directory); }
 
   awaitable<TaskEnd> wait() override {
     while (handle_->status().phase == driver::TaskStatus::Phase::running) {
@@ -230,6 +234,7 @@ class KeptTask final : public RunningTask {
   std::unique_ptr<driver::TaskHandle> handle_;
   std::string directory_;
   std::vector<std::string> shortfalls_;
+  std::string kept_in_;
   Runtime& runtime_;
   std::function<void()> on_leaving_;
   std::function<void()> on_over_;
@@ -325,12 +330,14 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
   co_await blocking(runtime_, check);
   std::unique_ptr<driver::TaskHandle> handle;
   std::vector<std::string> shortfalls;
+  std::string kept_in;
   hold_cores(task, spec);
   task.cpuset = spec.cores.empty() ? cores_.shared() : to_text(spec.cores);
   try {
     const auto start = [&] {
       handle = driver.start(task);
       shortfalls = driver.shortfalls(task.config);
+      kept_in = handle->kept_in();
     };
     co_await blocking(runtime_, start);
   } catch (...) {
@@ -339,6 +346,7 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
   }
   auto kept = keep(std::move(handle), task, spec);
   kept->falls_short(std::move(shortfalls));
+  kept->keeps_in(std::move(kept_in));
   // Others may have taken cores meanwhile.
   if (spec.cores.empty() && cores_.shared() != task.cpuset) kept->set_cpuset(cores_.shared());
   co_return kept;
@@ -348,9 +356,15 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::recover(LaunchSpec spec, 
   const driver::TaskSpec task = task_spec(spec);
   driver::Driver& driver = get(spec.driver);
   std::unique_ptr<driver::TaskHandle> handle;
-  co_await blocking(runtime_, [&] { handle = driver.recover(task); });
+  std::string kept_in;
+  const auto recover = [&] {
+    handle = driver.recover(task);
+    kept_in = handle->kept_in();
+  };
+  co_await blocking(runtime_, recover);
   hold_cores(task, spec);
   auto kept = keep(std::move(handle), task, spec);
+  kept->keeps_in(std::move(kept_in));
   // Lost, and never was a process: the agent died between writing its intent down and the fork.
   if (const auto& described = kept->handle(); described.at("pid").to_number<std::int64_t>() == 0) {
     co_await kept->forget();
@@ -375,6 +389,32 @@ awaitable<void> DriverAdapter::discard(LaunchSpec spec) {
     log::warn("node: cannot clear away {}: {}; it is tried again with the allocation's directory", task.keeper_dir,
               error.one_line());
   }
+}
+
+awaitable<std::vector<protocol::KeptBase>> DriverAdapter::bases(std::string name, std::string directory) {
+  const driver::Driver& driver = get(name);
+  std::vector<protocol::KeptBase> found;
+  const auto look = [&] {
+    for (auto& base : driver.bases(directory))
+      found.push_back({std::move(base.path), static_cast<std::int64_t>(base.bytes), std::move(base.sha256)});
+  };
+  co_await blocking(runtime_, look);
+  co_return found;
+}
+
+awaitable<std::string> DriverAdapter::lacks(std::string name, std::vector<protocol::KeptBase> bases) {
+  const auto found = missing(name);
+  if (found) co_return *found;
+  const driver::Driver& driver = get(name);
+  std::string why;
+  const auto look = [&] {
+    std::vector<driver::KeptBase> asked;
+    for (auto& base : bases)
+      asked.push_back({std::move(base.path), static_cast<std::uint64_t>(base.bytes), std::move(base.sha256)});
+    why = driver.lacks(asked);
+  };
+  co_await blocking(runtime_, look);
+  co_return why;
 }
 
 awaitable<bool> DriverAdapter::reap_leftovers(bool end_them) {

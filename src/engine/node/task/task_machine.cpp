@@ -61,6 +61,11 @@ awaitable<void> TaskRunner::suspend() {
   }
 }
 
+void TaskRunner::forget_kept() {
+  record_.kept_in.clear();
+  changed();
+}
+
 awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(MachineVerb verb) {
   const auto turn = take_machine(verb);
   const std::shared_ptr<RunningTask> machine = process_;

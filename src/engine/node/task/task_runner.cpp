@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "node/allocation/disk.hpp"
 #include "node/artifact/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
 #include "node/task/task_event.hpp"
@@ -255,6 +256,7 @@ awaitable<void> TaskRunner::reattach() {
   }
   asked_.permitted = true;
   record_.handle = process_->handle();
+  record_.kept_in = process_->kept_in();
   if (!running()) {
     become(TaskRunState::running);
     record_event(event::make(protocol::event::kStarted, "Task started by client"));
@@ -385,6 +387,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
                               context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
+    record_.kept_in = process_->kept_in();
     ++context_.stats.task_starts;
     ++starts_;
     become(TaskRunState::running);
@@ -448,6 +451,10 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
   spec.log_disabled = task_->logs.disabled;
   spec.cgroup_parent = context_.options.cgroup_parent;
+  if (allocation_->arrival) {
+    spec.origin = allocation_->arrival->origin;
+    spec.arrived = arrived_machine(environment_.directory().root(), task_->name);
+  }
   spec.network = network_;
   return spec;
 }

@@ -77,6 +77,8 @@ class TaskRunner final : private TaskSubject {
 
   const model::Task& task() const override { return *task_; }
   const TaskRecord& record() const { return record_; }
+  /// Nothing is there any more of what it kept.
+  void forget_kept();
   const model::TaskState& state() const { return record_.state; }
   /// Told to end for good, and not dead yet.
   bool ending() const { return asked_.kill && !dead(); }

@@ -174,6 +174,7 @@ class FakeTask final : public RunningTask {
     co_await take("checkpoint");
     co_return protocol::TaskCheckpoint{{}, "c1", 1 << 20, 5};
   }
+  std::string kept_in() const override { return keeps_in; }
   void end(TaskEnd with) {
     if (result) return;
     result = std::move(with);
@@ -193,6 +194,7 @@ class FakeTask final : public RunningTask {
   // What a machine is asked to do.
   bool is_machine = true;
   bool cannot_sleep = false;
+  std::string keeps_in;            ///< a directory
   bool takes_long = false;         ///< while it is set, what was begun does not end
   std::vector<std::string> verbs;  ///< begun
 
@@ -225,6 +227,7 @@ class FakeDrivers final : public TaskDrivers {
     auto task = std::make_shared<FakeTask>();
     task->spec = spec;
     task->ends_when_stopped = end_when_stopped;
+    task->keeps_in = kept_in;
     running[spec.task] = task;
     co_return task;
   }
@@ -239,6 +242,15 @@ class FakeDrivers final : public TaskDrivers {
     co_return;
   }
 
+  awaitable<std::vector<protocol::KeptBase>> bases(std::string, std::string) override { co_return on_bases; }
+  awaitable<std::string> lacks(std::string, std::vector<protocol::KeptBase> asked) override {
+    asked_bases = std::move(asked);
+    co_return lacking;
+  }
+
+  std::vector<protocol::KeptBase> on_bases, asked_bases;
+  std::string kept_in;  ///< of machines that are started
+  std::string lacking;  ///< why machines cannot be here
   bool end_when_stopped = true;
   std::function<void()> before_start;
   std::deque<Error> failures;

@@ -297,6 +297,8 @@ std::optional<Choice> Placer::place(const Hint& hint) {
     const auto choice = weigh(hint.penalise, hint);
     shape_->set_score(hint.penalise, choice ? choice->terms : Terms{});
   }
+  const bool avoided = hint.avoid != kNoSlot && ranked_ && fleet_.node(hint.avoid).node != nullptr;
+  if (avoided) shape_->set_score(hint.avoid, Terms{});
   std::optional<Choice> choice;
   if (hint.prefer != kNoSlot && fleet_.node(hint.prefer).node) choice = weigh(hint.prefer, hint);
   if (!choice) {
@@ -305,6 +307,7 @@ std::optional<Choice> Placer::place(const Hint& hint) {
   }
   choice = take(std::move(choice), seed);
   if (penalised) override_score(hint.penalise);
+  if (avoided) override_score(hint.avoid);
   return choice;
 }
 

@@ -68,6 +68,7 @@ class Placer {
   struct Hint {
     Slot prefer = kNoSlot;    ///< taken if the ask fits there at all
     Slot penalise = kNoSlot;  ///< where its predecessor failed
+    Slot avoid = kNoSlot;     ///< not there, in place(): where it is to go away from
     std::int64_t index = 0;   ///< the number in the allocation's name
   };
   /// Decides and accounts; nothing when no node is left.

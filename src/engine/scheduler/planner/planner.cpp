@@ -168,7 +168,13 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
     }
   }
   row.metrics = std::move(metric);
-  if (previous != nullptr) row.previous_allocation = previous->id;
+  if (previous != nullptr) {
+    row.previous_allocation = previous->id;
+    // Machines that were still on their way to it come here instead.
+    if (previous->awaits_machines())
+      row.arrival = model::AllocArrival{.from = previous->arrival->from, .origin = previous->arrival->origin};
+    if (previous->awaits_machines() && previous->sleep && previous->sleep->wanted) row.sleep = previous->sleep;
+  }
   if (!system()) {
     for (auto& claim : bind_volumes(situation_.claims, node, group, row, index, context_.ids))
       plan_.claims.push_back(std::move(claim));

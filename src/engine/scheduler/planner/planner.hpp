@@ -75,6 +75,10 @@ class Planner {
   void replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
   void move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
             const AllocationRow& old);
+  bool takes_machines(const model::Job& job, const model::Allocation& old) const;
+  void send_machines(const model::Allocation& old, model::Allocation& moved) const;
+  std::optional<Choice> find_place_elsewhere(Placer& placer, const model::TaskGroup& group,
+                                             const model::Allocation& old);
   bool fill(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer, const Missing& missing);
   void fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing);
   void refuse_partial();

@@ -128,19 +128,53 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
   ++plan_.groups[group.name].destructive;
 }
 
+/// What runs, or sleeps, as the version that its successor is to be. At a drain's deadline nothing is waited for.
+bool Planner::takes_machines(const model::Job& job, const Allocation& old) const {
+  return old.transition.with_machines && old.client_status == model::ClientStatus::running && !old.awaits_machines() &&
+         old.job_version == job.version && !has_to_go(old, fleet_, now_);
+}
+
+/// Those that sleep go on sleeping there, unless it is for the sake of waking them.
+void Planner::send_machines(const Allocation& old, Allocation& moved) const {
+  moved.arrival = model::AllocArrival{.from = old.id, .origin = old.arrival ? old.arrival->origin : old.id};
+  if (!old.sleeps() || old.transition.wakes) return;
+  moved.sleep = model::AllocSleep{.wanted = true, .since = now_, .asleep = true};
+}
+
+/// Machines that run make nobody stop for a move: it can wait.
+std::optional<Choice> Planner::find_place_elsewhere(Placer& placer, const model::TaskGroup& group,
+                                                    const Allocation& old) {
+  Allowance::spend(kStepsOfGroup);
+  const Slot here = fleet_.find(old.node_id);
+  if (!old.transition.to_node.empty()) {
+    const Slot there = fleet_.find(old.transition.to_node);
+    return there == kNoSlot || there == here ? std::nullopt : placer.place_on(there);
+  }
+  Placer::Hint hint;
+  hint.prefer = place_of_disk(group, &old);
+  if (hint.prefer == here) hint.prefer = kNoSlot;
+  hint.avoid = here;
+  hint.index = std::max<std::int64_t>(0, old.index());
+  return placer.place(hint);
+}
+
 /// Starts another one elsewhere and stops this one; without a place elsewhere it goes on for as long as it may.
 void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
                    const AllocationRow& old) {
   placer.release(*old);
-  Placer::Hint hint;
-  hint.prefer = place_of_disk(group, old.get());
-  hint.index = std::max<std::int64_t>(0, old->index());
-  const auto choice = find_place(placer, hint);
+  const auto index = std::max<std::int64_t>(0, old->index());
+  const bool along = takes_machines(*job, *old);
+  const auto choice = along ? find_place_elsewhere(placer, group, *old) : [&] {
+    Placer::Hint hint;
+    hint.prefer = place_of_disk(group, old.get());
+    hint.index = index;
+    return find_place(placer, hint);
+  }();
   if (choice) {
     --live_;
-    const auto index = std::max<std::int64_t>(0, old->index());
     Allocation& moved = create(job, group, index, *choice, placer.metric(*choice), old.get());
     moved.health.canary = old->health.canary;
+    if (along) send_machines(*old, moved);
     const std::string next = moved.id;
     stop({old, kMigrating, false}, next);
     ++plan_.groups[group.name].migrate;

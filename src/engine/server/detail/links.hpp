@@ -64,6 +64,10 @@ struct Server::Links final : tables::Tables::Follower {
                           const tables::Row<model::Allocation>& after) override {
     const auto& row = after ? after : before;
     dirty.insert(row->node_id);
+    // Machines that are on their way to it are told of it, too, where they still are.
+    if (row->arrival) {
+      if (const auto from = tables.find_allocation(row->arrival->from)) dirty.insert(from->node_id);
+    }
     needs_care |= !draining.empty() || disconnected.contains(row->node_id);
     const bool health = (before && before->is_ready()) != (after && after->is_ready());
     const bool status = !before || !after || before->client_status != after->client_status;

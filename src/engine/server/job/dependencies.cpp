@@ -1,6 +1,7 @@
 #include "server/job/dependencies.hpp"
 
 #include "server/gate_cache.hpp"
+#include "server/node/move_decisions.hpp"
 
 namespace underway::server {
 
@@ -68,6 +69,26 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
                      dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
 }
 
+Gate gate_of_sleeping(Gate gate) {
+  gate.start = false;
+  gate.pause = gate.suspend = true;
+  gate.waiting_for = "being woken";
+  return gate;
+}
+
+/// Its machines are to go on elsewhere. They run, or sleep, as if it were wanted, until they sleep and there is
+/// somebody whom they can be given to; without a destination they wait for the next one, unless their job has ended.
+Gate gate_of_leaving(const tables::Tables& tables, const Allocation& allocation) {
+  const auto destination = destination_of(tables, allocation);
+  const auto job = tables.find_job(allocation.ns, allocation.job_id);
+  if (!destination && (!job || job->stop || job->find_group(allocation.group) == nullptr)) return {};
+  Gate gate;
+  gate.stop = false;
+  if (!allocation.sleep || !allocation.sleep->wanted) return gate;
+  if (allocation.sleep->asleep && destination && destination->arrival->phase == model::ArrivalPhase::ready) return {};
+  return gate_of_sleeping(std::move(gate));
+}
+
 Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard* guard) {
   const auto& tables = cache.tables();
   Gate gate;
@@ -79,10 +100,10 @@ Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard*
       return gate;
     }
   }
-  if (allocation.sleep && allocation.sleep->wanted) {
+  if (allocation.sleep && allocation.sleep->wanted) return gate_of_sleeping(std::move(gate));
+  if (allocation.awaits_machines()) {
     gate.start = false;
-    gate.pause = gate.suspend = true;
-    gate.waiting_for = "being woken";
+    gate.waiting_for = fmt::format("the machines of allocation {}", allocation.arrival->from.substr(0, 8));
     return gate;
   }
   // Its node is back, perhaps without it: until one of the two is chosen it is not begun anew.
@@ -262,6 +283,7 @@ std::optional<std::string> waiting_for(const tables::Tables& tables, const Alloc
 Gate gate_of(GateCache& cache, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
   if (!allocation.server_terminal()) return gate_of_wanted(cache, allocation, dependents.guard());
+  if (is_leaving(allocation)) return gate_of_leaving(cache.tables(), allocation);
   Gate gate = gate_of_unwanted(cache.tables(), dependents, allocation);
   gate.guarded = dependents.guard() != nullptr && dependents.guard()->concerns(allocation);
   return gate;

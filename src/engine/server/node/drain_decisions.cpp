@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/node/move_decisions.hpp"
 #include "server/node/node_decisions.hpp"
 #include "server/node/node_history.hpp"
 
@@ -24,6 +25,9 @@ bool is_batch(const Allocation& allocation) { return allocation.job && allocatio
 void put_mark(std::vector<Change>& changes, const Allocation& allocation, bool migrate, const Context& context) {
   Allocation row = allocation;
   row.transition.migrate = migrate;
+  row.transition.with_machines = migrate && can_move(row);
+  row.transition.wakes = false;
+  row.transition.to_node.clear();
   row.modify_time = unix_nanos(context.now);
   row.alloc_modify_index = context.revision;
   changes.push_back(tables::PutAllocation{std::move(row)});
@@ -141,8 +145,9 @@ class Drains {
       }
       return;
     }
+    const std::int64_t asked = node.last_drain ? node.last_drain->updated_at : 0;
     for (const auto& allocation : services) {
-      if (!allocation->server_terminal() && !allocation->transition.migrate)
+      if (!allocation->server_terminal() && !allocation->transition.migrate && !failed_to_move(*allocation, asked))
         candidates_[{allocation->ns, allocation->job_id, allocation->group}].push_back(allocation);
     }
     for (const auto& allocation : system) {
@@ -168,6 +173,8 @@ class Drains {
 
   /// What was marked before has no place to go to, and goes all the same: the scheduler sees the deadline too.
   void force(const Allocation& allocation) {
+    if (is_leaving(allocation))
+      give_up_move(changes_, tables_, allocation, "the drain's deadline has passed", context_);
     if (allocation.server_terminal()) return;
     if (!allocation.transition.migrate) return mark(allocation);
     const auto evaluations = tables_.evaluations_of_job(allocation.ns, allocation.job_id);

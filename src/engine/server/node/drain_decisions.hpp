@@ -22,7 +22,9 @@ Decision<Nothing> decide(const Tables&, const DrainNode&, const Context&);
 
 /// One step of every drain. Of a service's group at most migrate.max_parallel allocations are away at a time, counting
 /// those that are not healthy; batch jobs are waited for; system jobs go when nothing else is left. What remains at
-/// the deadline goes at once. A node that is empty is done, and stays ineligible. Without news it changes nothing.
+/// the deadline goes at once. Virtual machines go along, with what they do (move_decisions.hpp), and those that cannot
+/// stay until the drain is asked for again, or its deadline. A node that is empty is done, and stays ineligible.
+/// Without news it changes nothing.
 struct AdvanceDrains {};
 Decision<Nothing> decide(const Tables&, const AdvanceDrains&, const Context&);
 

@@ -104,6 +104,11 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
     co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
     co_return;
   }
+  if (method == "machines.read") {
+    auto request = json::decode<protocol::FileRequest>(header);
+    co_await serve_machines(session->node_id, std::move(request), std::move(stream));
+    co_return;
+  }
   const auto* extension = extension_for(method);
   if (extension == nullptr || !extension->stream)
     throw Error(Code::unsupported, fmt::format("the server has no stream '{}'", method));
@@ -129,6 +134,10 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
     session->data_needs.notify_all();
     if (!std::exchange(session->feeding, true)) tasks_.spawn("data for templates", send_data(session));
     co_return boost::json::object{};
+  }
+  if (method == "machines.describe") {
+    auto allocation = json::decode<protocol::TaskRequest>(body).id;
+    co_return co_await describe_machines(session->node_id, std::move(allocation));
   }
   if (method == "identity.sign")
     co_return co_await sign_identity(session->node_id, json::decode<protocol::IdentityRequest>(body));

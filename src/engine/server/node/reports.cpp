@@ -5,6 +5,7 @@
 #include "server/job/dependencies.hpp"
 #include "server/job/deployment_decisions.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/node/move_decisions.hpp"
 
 namespace underway::server::detail {
 
@@ -31,6 +32,7 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   row.health.ready = update.health.ready;
   if (update.network_status) row.network_status = update.network_status;
   note_sleep(row, update);
+  const bool arrives = row.awaits_machines() && update.arrival && update.arrival->phase > row.arrival->phase;
   // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
   const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&
@@ -40,7 +42,7 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
     row.health.timestamp = update.health.timestamp;
     row.health.description = update.health.description;
   }
-  if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
+  if ((ended && !row.client_terminal()) || (!arrives && describe::equal(current, row))) return std::nullopt;
   return row;
 }
 
@@ -71,6 +73,9 @@ bool enter_reports(std::vector<Change>& changes, const Tables& tables, const std
     row->modify_time = unix_nanos(context.now);
     heard_again(changes, tables, *row, context);
     if (revise) revise(current, *row);
+    if (update.arrival) note_arrival(changes, tables, *row, *update.arrival, context);
+    if (is_leaving(*row) && row->sleep && !row->sleep->trouble.empty() && !row->sleep->wanted)
+      stay(changes, tables, *row, row->sleep->trouble, context);
     // The node has to hear that they are not to sleep any more.
     if (current->sleep && current->sleep->wanted && !row->sleep->wanted) row->alloc_modify_index = context.revision;
     freed = freed || (row->sleeps() && !current->sleeps());

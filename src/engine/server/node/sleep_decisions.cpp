@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "scheduler/fleet/fleet.hpp"
 #include "server/job/dependencies.hpp"
+#include "server/node/move_decisions.hpp"
 
 namespace underway::server {
 
@@ -14,28 +15,6 @@ tables::Row<model::Allocation> get_allocation(const Tables& tables, const std::s
   auto found = tables.find_allocation(id);
   if (!found) throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", id));
   return found;
-}
-
-std::string brief(const model::Allocation& allocation) {
-  return fmt::format("allocation {} ({})", allocation.id.substr(0, 8), allocation.name);
-}
-
-/// What runs beside a machine would go on without it, in room that is another's by then.
-void require_machines(const model::Allocation& allocation) {
-  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
-  Error error(Code::unsupported, fmt::format("{} cannot sleep", brief(allocation)));
-  if (group != nullptr) {
-    for (const auto& task : group->tasks) {
-      if ((task.is_main() || task.is_sidecar()) && task.driver != "qemu")
-        error.because(
-            fmt::format("its task '{}' has the driver '{}': only virtual machines can", task.name, task.driver));
-    }
-  }
-  for (const auto& [name, task] : allocation.resources.tasks) {
-    if (!task.devices.empty())
-      error.because(fmt::format("its task '{}' has a device of its node, which nobody could give back to it", name));
-  }
-  if (!error.reasons().empty()) throw error;
 }
 
 Decision<Nothing> wish(const model::Allocation& current, bool sleep, const Context& context) {
@@ -52,6 +31,25 @@ Decision<Nothing> wish(const model::Allocation& current, bool sleep, const Conte
 }
 
 }  // namespace
+
+std::string brief(const model::Allocation& allocation) {
+  return fmt::format("allocation {} ({})", allocation.id.substr(0, 8), allocation.name);
+}
+
+/// What runs beside a machine would go on without it, in room that is another's by then.
+std::string why_not_asleep(const model::Allocation& allocation) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return "its job does not know its group any more";
+  for (const auto& task : group->tasks) {
+    if ((task.is_main() || task.is_sidecar()) && task.driver != "qemu")
+      return fmt::format("its task '{}' has the driver '{}': only virtual machines can", task.name, task.driver);
+  }
+  for (const auto& [name, task] : allocation.resources.tasks) {
+    if (!task.devices.empty())
+      return fmt::format("its task '{}' has a device of its node, which nobody could give back to it", name);
+  }
+  return {};
+}
 
 std::string why_no_room(const Tables& tables, const model::Allocation& allocation) {
   const auto node = tables.find_node(allocation.node_id);
@@ -81,11 +79,13 @@ std::string why_no_room(const Tables& tables, const model::Allocation& allocatio
 Decision<Nothing> decide(const Tables& tables, const SleepAllocation& request, const Context& context) {
   const auto current = get_allocation(tables, request.id);
   if (current->sleep && current->sleep->wanted) return {};
-  if (current->terminal() || current->client_status != model::ClientStatus::running)
+  const bool ends = current->terminal() && !is_leaving(*current);
+  if (ends || current->client_status != model::ClientStatus::running)
     throw Error(Code::conflict, fmt::format("{} cannot sleep", brief(*current)))
         .because(current->server_terminal() ? "it is not wanted any more"
                                             : fmt::format("it is {}", describe::spell(current->client_status)));
-  require_machines(*current);
+  if (auto why = why_not_asleep(*current); !why.empty())
+    throw Error(Code::unsupported, fmt::format("{} cannot sleep", brief(*current))).because(std::move(why));
   return wish(*current, true, context);
 }
 

@@ -29,6 +29,11 @@ struct WakeAllocation {
 };
 Decision<Nothing> decide(const Tables&, const WakeAllocation&, const Context&);
 
+/// Why it cannot sleep, for people: a task of it is no virtual machine, or holds a device of its node. Empty: it can.
+std::string why_not_asleep(const model::Allocation&);
+/// "allocation 7f3a9c12 (web.app[0])".
+std::string brief(const model::Allocation&);
+
 /// Why the node of an allocation that sleeps has no room for it to wake: "it needs 2048 MiB of memory, 512 are free".
 /// Empty: it has.
 std::string why_no_room(const Tables&, const model::Allocation&);

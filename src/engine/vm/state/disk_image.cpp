@@ -1,5 +1,8 @@
 #include "vm/state/disk_image.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <vector>
 
 #include "base/error.hpp"
@@ -50,6 +53,20 @@ std::string disk_format(const std::string& path) {
   // -U: another machine may have it open.
   const auto said = underway::json::parse(qemu_img({"info", "-U", "--output=json", path}, path));
   return underway::json::text_at(said, "format");
+}
+
+std::string base_of(const std::string& path) {
+  const auto said = underway::json::parse(qemu_img({"info", "-U", "--output=json", path}, path));
+  return underway::json::text_at(said, "full-backing-filename");
+}
+
+void set_base(const std::string& path, const std::string& base) {
+  struct stat before{};
+  if (::stat(path.c_str(), &before) != 0) throw errno_error(errno, fmt::format("cannot look at '{}'", path));
+  qemu_img({"rebase", "-q", "-u", "-f", "qcow2", "-b", base, "-F", disk_format(base), path}, path);
+  const timespec times[2] = {before.st_atim, before.st_mtim};
+  if (::utimensat(AT_FDCWD, path.c_str(), times, 0) != 0)
+    throw errno_error(errno, fmt::format("cannot set the time of '{}'", path));
 }
 
 void copy_snapshot(const std::string& from, const std::string& snapshot, const std::string& to,

@@ -45,15 +45,23 @@ Saved read_description(const std::string& path, const std::string& text) {
   }
 }
 
-void require_disks_untouched(const Saved& saved) {
+/// Where it lies now: on another node it may be elsewhere than it was.
+std::string file_of(const MachineSpec& spec, const SavedDisk& then) {
+  const auto disk =
+      std::find_if(spec.disks.begin(), spec.disks.end(), [&](const auto& known) { return known.name == then.name; });
+  return disk == spec.disks.end() ? then.file : disk->file;
+}
+
+void require_disks_untouched(const Saved& saved, const MachineSpec& spec) {
   for (const auto& then : saved.disks) {
+    const auto file = file_of(spec, then);
     struct stat now{};
-    if (::stat(then.file.c_str(), &now) != 0)
-      throw errno_error(errno, fmt::format("cannot look at disk '{}'", then.file)).advise(std::string(kCold));
+    if (::stat(file.c_str(), &now) != 0)
+      throw errno_error(errno, fmt::format("cannot look at disk '{}'", file)).advise(std::string(kCold));
     const auto changed = std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
     if (now.st_size == then.bytes && changed == then.changed) continue;
     throw Error(Code::conflict, fmt::format("machine '{}' cannot go on with what it saved", saved.machine.name))
-        .because(fmt::format("its disk '{}' was written to at {}, after {}: its memory would destroy it", then.file,
+        .because(fmt::format("its disk '{}' was written to at {}, after {}: its memory would destroy it", file,
                              format_time(from_unix_nanos(changed)), format_time(from_unix_nanos(then.changed))))
         .advise(std::string(kCold));
   }
@@ -96,7 +104,7 @@ os::Fd open_verified(const std::string& directory, const Saved& saved, const Mac
     throw Error(Code::conflict, fmt::format("machine '{}' cannot go on with what it saved", spec.name))
         .because(other)
         .advise("give it the hardware that it had, or " + std::string(kCold));
-  require_disks_untouched(saved);
+  require_disks_untouched(saved, spec);
   return open_memory(directory + "/" + saved.memory, saved);
 }
 

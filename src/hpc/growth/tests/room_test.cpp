@@ -34,6 +34,14 @@ std::vector<std::string> napping(const Room& room) {
   return out;
 }
 
+/// "v1", or "v1 to n2".
+std::vector<std::string> waking(const Room& room) {
+  std::vector<std::string> out;
+  for (const auto& waking : room.wake)
+    out.push_back(waking.to_node.empty() ? waking.host : waking.host + " to " + waking.to_node);
+  return out;
+}
+
 /// Two nodes without room, each with two hosts that yield.
 class MakingRoom : public ::testing::Test {
  protected:
@@ -102,7 +110,7 @@ TEST_F(MakingRoom, WakesThemWhenThereIsRoomAgainThoseThatSleptLongestFirst) {
   EXPECT_THAT(look().wake, IsEmpty());
   facts.nodes[0] = {"n1", "m1", 900, 1500};
   const auto room = look();
-  EXPECT_THAT(room.wake, ElementsAre("v2"));
+  EXPECT_THAT(waking(room), ElementsAre("v2"));
   EXPECT_THAT(room.lines, ::testing::Contains(HasSubstr("v1 sleeps, and has slept for 5m")));
 
   facts.yielding[1] = low("v2", "n1");
@@ -114,6 +122,23 @@ TEST_F(MakingRoom, WakesThemWhenThereIsRoomAgainThoseThatSleptLongestFirst) {
   EXPECT_THAT(look().book.sleeps, SizeIs(1)) << "the host is gone";
 }
 
+TEST_F(MakingRoom, WakesThemOnAnotherNodeWhileOthersHaveTheirRoom) {
+  facts.yielding[0] = asleep(low("v1", "n1"));
+  facts.book.sleeps = {{.job = "v1", .cpus = 1, .since = unix_nanos(kAtNoon - minutes(5))}};
+  facts.nodes[1] = {"n2", "m2", 500, 1000};
+  EXPECT_THAT(waking(look()), ElementsAre("v1 to n2"));
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  EXPECT_THAT(waking(look()), ElementsAre("v1")) << "where it is, it is awake sooner";
+  facts.nodes[0] = {"n1", "m1", 0, 0};
+  facts.yielding[0].stayed = true;
+  EXPECT_THAT(look().wake, IsEmpty()) << "it could not go there before";
+  facts.yielding[0].stayed = false;
+  facts.yielding[0].moves = true;
+  const auto room = look();
+  EXPECT_THAT(room.wake, IsEmpty());
+  EXPECT_THAT(room.lines, ElementsAre(HasSubstr("v1 goes on on another node")));
+}
+
 TEST_F(MakingRoom, GivesRoomToUrgentOnesBeforeItIsSleptIn) {
   facts.yielding[0] = asleep(low("v1", "n1"));
   facts.nodes[0] = {"n1", "m1", 500, 1000};
@@ -123,7 +148,7 @@ TEST_F(MakingRoom, GivesRoomToUrgentOnesBeforeItIsSleptIn) {
   EXPECT_THAT(room.wake, IsEmpty());
   EXPECT_THAT(room.sleep, IsEmpty());
   facts.book.sleeps[0].since = unix_nanos(kAtNoon - hours(5));
-  EXPECT_THAT(look().wake, ElementsAre("v1")) << "it is promised no more than four hours";
+  EXPECT_THAT(waking(look()), ElementsAre("v1")) << "it is promised no more than four hours";
 }
 
 TEST_F(MakingRoom, LeavesThoseAloneWhomSomebodyElsePutToSleep) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "host/virtual/virtual_hosts.hpp"
+#include "server/node/move_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "tables/slurm_members.hpp"
@@ -136,6 +138,118 @@ TEST_F(HostSleep, IsNotWokenIntoRoomThatOthersHave) {
   EXPECT_EQ(lacks.code(), Code::exhausted);
   EXPECT_THAT(lacks.text(), HasSubstr("m1 has 424 free"));
   EXPECT_NE(host()->sleep, "");
+}
+
+/// The same with a second node.
+class HostMove : public HostSleep {
+ protected:
+  HostMove() {
+    auto node = server::testing::make_node(2, 4000, 1024);
+    node.name = "m2";
+    node.drivers["qemu"] = {true, true, "", {}};
+    node.attributes["driver.qemu"] = "1";
+    desk.join(node);
+    slurm_has(SlurmMembership::admitted);
+    first = machine()->id;
+    here = machine()->node_id;
+    desk.run(RecordMachines{"demo", "burst", {}});
+  }
+  tables::Row<model::Allocation> row(const std::string& id) { return desk.tables.find_allocation(id); }
+  void says(const std::string& id, const model::AllocationUpdate& update) { desk.update(row(id)->node_id, {update}); }
+  void arrives(const std::string& id, model::ArrivalPhase phase, const std::string& trouble = {}) {
+    auto update = server::testing::report(id, model::ClientStatus::pending);
+    update.arrival = model::AllocArrivalReport{phase, trouble};
+    says(id, update);
+  }
+  void sleeps(const std::string& id) {
+    auto update = server::testing::report(id, model::ClientStatus::running);
+    update.sleep = model::AllocSleepReport{row(id)->sleep->since, true, ""};
+    says(id, update);
+  }
+  tables::Row<model::Host> recorded() {
+    desk.run(RecordMachines{"demo", "burst", {}});
+    return host();
+  }
+  std::string first, here;
+};
+
+TEST_F(HostMove, HasSlurmSuspendItsJobsFirstAndIsTheSameHostAfterwards) {
+  desk.run(server::MoveAllocation{.id = first});
+  const auto second = machine()->id;
+  ASSERT_NE(second, first);
+  EXPECT_EQ(next(), SleepStep::Kind::none) << "its next node looks";
+  EXPECT_EQ(recorded()->status, model::HostStatus::running);
+  arrives(second, model::ArrivalPhase::ready);
+  EXPECT_FALSE(row(first)->sleep) << "Slurm is asked first";
+  EXPECT_EQ(next(), SleepStep::Kind::depart);
+  desk.run(DepartHost{"demo", "v1"});
+  EXPECT_THAT(host()->sleep, HasSubstr("moves to m"));
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+  slurm_has(SlurmMembership::resting);
+  EXPECT_EQ(next(), SleepStep::Kind::sleep);
+  desk.run(server::SleepAllocation{first});
+  sleeps(first);
+  EXPECT_TRUE(recorded()->asleep);
+  EXPECT_EQ(recorded()->machine_node, here);
+  says(first, server::testing::report(first, model::ClientStatus::complete));
+  arrives(second, model::ArrivalPhase::arrived);
+  EXPECT_EQ(recorded()->status, model::HostStatus::running);
+  EXPECT_TRUE(recorded()->asleep) << "until it runs there";
+  says(second, server::testing::report(second, model::ClientStatus::running));
+  EXPECT_EQ(recorded()->machine_node, row(second)->node_id);
+  EXPECT_EQ(recorded()->status, model::HostStatus::running) << recorded()->status_description;
+  EXPECT_FALSE(recorded()->asleep);
+  EXPECT_EQ(next(), SleepStep::Kind::arrive);
+  desk.run(ArriveHost{"demo", "v1"});
+  EXPECT_EQ(host()->sleep, "");
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+}
+
+TEST_F(HostMove, WakesWhereItStaysWhenItCannotGo) {
+  desk.run(server::MoveAllocation{.id = first});
+  const auto second = machine()->id;
+  arrives(second, model::ArrivalPhase::ready);
+  desk.run(DepartHost{"demo", "v1"});
+  slurm_has(SlurmMembership::resting);
+  desk.run(server::SleepAllocation{first});
+  auto full = server::testing::report(first, model::ClientStatus::running);
+  full.sleep = model::AllocSleepReport{row(first)->sleep->since, false, "the disk is full"};
+  says(first, full);
+  EXPECT_EQ(machine()->id, first);
+  EXPECT_EQ(recorded()->status, model::HostStatus::running);
+  EXPECT_THAT(recorded()->status_description, HasSubstr("the disk is full"));
+  EXPECT_EQ(next(), SleepStep::Kind::arrive);
+  desk.run(ArriveHost{"demo", "v1"});
+  EXPECT_EQ(host()->sleep, "");
+}
+
+TEST_F(HostMove, BeginsAnewWhereItGoesWhenItsMachineIsLost) {
+  desk.run(server::MoveAllocation{.id = first});
+  const auto second = machine()->id;
+  arrives(second, model::ArrivalPhase::lost, "node 'm1' is down");
+  EXPECT_EQ(recorded()->status, model::HostStatus::pending) << "it is told anew how to join";
+}
+
+TEST_F(HostMove, IsWokenElsewhereWhenItsRoomIsAnothers) {
+  slurm_has(SlurmMembership::resting);
+  desk.run(SleepHost{"demo", "v1", "makes room for u1"});
+  desk.run(server::SleepAllocation{first});
+  sleeps(first);
+  const auto there = here == server::testing::uuid(1) ? server::testing::uuid(2) : server::testing::uuid(1);
+  desk.run(WakeHost{"demo", "v1", there});
+  EXPECT_EQ(host()->sleep, "makes room for u1") << "until it runs there it sleeps for that";
+  EXPECT_TRUE(host()->sleeps_to_move);
+  const auto second = machine()->id;
+  EXPECT_EQ(row(second)->node_id, there);
+  EXPECT_EQ(next(), SleepStep::Kind::none);
+  arrives(second, model::ArrivalPhase::ready);
+  EXPECT_EQ(next(), SleepStep::Kind::none) << "it sleeps already";
+  says(first, server::testing::report(first, model::ClientStatus::complete));
+  arrives(second, model::ArrivalPhase::arrived);
+  says(second, server::testing::report(second, model::ClientStatus::running));
+  EXPECT_EQ(next(), SleepStep::Kind::arrive);
+  desk.run(ArriveHost{"demo", "v1"});
+  EXPECT_EQ(host()->sleep, "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "crypto/digest.hpp"
 #include "host/etc_files.hpp"
 #include "model/validate/first_cause.hpp"
+#include "server/node/move_decisions.hpp"
 #include "vm/config.hpp"
 
 namespace underway::host {
@@ -234,27 +235,69 @@ std::string why_not(const model::Allocation& allocation) {
 
 }  // namespace
 
+namespace {
+
+/// Of a host's allocations, the one that tells how its machine stands: what is wanted before what is not, the newest of
+/// those.
+bool tells_more(const model::Allocation& a, const model::Allocation& b) {
+  return std::make_tuple(!a.terminal(), a.create_index) > std::make_tuple(!b.terminal(), b.create_index);
+}
+
+/// On its way it is as it was before, or as asleep, on the node that it leaves.
+MachineState on_its_way(const model::Allocation& from, const model::Allocation* to) {
+  MachineState state{.node = from.node_id, .runs = true, .gone = false};
+  state.asleep = from.client_terminal() || (from.sleep && from.sleep->wanted && from.sleep->asleep);
+  state.why = fmt::format("its machine is to go on on another node than {}{}", from.node_name,
+                          to == nullptr ? ", and none has room for it" : ": " + to->node_name);
+  return state;
+}
+
+MachineState state_of(const tables::Tables& tables, const model::Allocation& allocation) {
+  MachineState state{.gone = false};
+  if (server::is_leaving(allocation)) return on_its_way(allocation, nullptr);
+  // From when it is placed until it runs where it went to.
+  const bool here = allocation.arrival && allocation.arrival->phase == model::ArrivalPhase::arrived;
+  const bool pending = allocation.client_status == model::ClientStatus::pending;
+  if (!allocation.terminal() && (allocation.awaits_machines() || (here && pending))) {
+    if (const auto from = tables.find_allocation(allocation.arrival->from)) {
+      state = on_its_way(*from, &allocation);
+      if (here) state.node = allocation.node_id;
+      state.arrived = here;
+      return state;
+    }
+  }
+  if (!allocation.terminal()) state.node = allocation.node_id;
+  state.runs = !state.node.empty() && allocation.client_status == model::ClientStatus::running;
+  state.asleep = !state.node.empty() && allocation.sleeps();
+  state.arrived = here;
+  const auto trouble = allocation.sleep ? allocation.sleep->trouble : std::string();
+  if (!state.runs)
+    state.why = why_not(allocation);
+  else
+    state.why = trouble.empty() ? std::string() : "it could not be put to sleep, or move: " + trouble;
+  return state;
+}
+
+}  // namespace
+
 std::map<std::string, MachineState> machine_states(const tables::Tables& tables, const std::string& cluster,
                                                    const std::string& pool) {
   std::map<std::string, MachineState> out;
-  std::map<std::string_view, const model::Allocation*> newest;
-  for (const auto& allocation :
-       tables.allocations_of_job(model::kDefaultNamespace, model::pool_job_id(cluster, pool))) {
-    auto& state = out[allocation->group];
-    if (!allocation->client_terminal()) state.gone = false;
-    auto& last = newest[allocation->group];
-    if (last == nullptr || last->create_index < allocation->create_index) last = allocation.get();
+  std::map<std::string_view, const model::Allocation*> telling;
+  std::set<std::string_view> there;
+  const auto rows = tables.allocations_of_job(model::kDefaultNamespace, model::pool_job_id(cluster, pool));
+  for (const auto& allocation : rows) {
+    if (!allocation->client_terminal()) there.insert(allocation->group);
+    auto& told = telling[allocation->group];
+    if (told == nullptr || tells_more(*allocation, *told)) told = allocation.get();
   }
-  for (const auto& [host, allocation] : newest) {
+  for (const auto& [host, allocation] : telling) {
+    // One that leaves and has no place yet says more than what was its last place.
+    const auto leaving = std::find_if(rows.begin(), rows.end(),
+                                      [&](const auto& row) { return row->group == host && server::is_leaving(*row); });
     auto& state = out[std::string(host)];
-    if (!allocation->terminal()) state.node = allocation->node_id;
-    state.runs = !state.node.empty() && allocation->client_status == model::ClientStatus::running;
-    state.asleep = !state.node.empty() && allocation->sleeps();
-    const auto trouble = allocation->sleep ? allocation->sleep->trouble : std::string();
-    if (!state.runs)
-      state.why = why_not(*allocation);
-    else
-      state.why = trouble.empty() ? std::string() : "it could not be put to sleep: " + trouble;
+    state = state_of(tables, allocation->terminal() && leaving != rows.end() ? **leaving : *allocation);
+    state.gone = !there.contains(host);
   }
   return out;
 }
@@ -289,7 +332,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Rec
     if (machine.runs && request.outdated.contains(host.name))
       host.status_description = "its machine is as it was declared before; what is declared now is for one made anew";
     if (!machine.node.empty()) host.machine_node = machine.node;
-    if (!current->machine_node.empty() && host.machine_node != current->machine_node) {
+    if (!current->machine_node.empty() && host.machine_node != current->machine_node && !machine.arrived) {
       forget_node(decision.changes, tables, host.cluster, host.name, context);
       host.status = model::HostStatus::pending;
       host.status_description = "its machine is made anew on another node, with an empty disk";

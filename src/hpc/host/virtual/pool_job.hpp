@@ -44,6 +44,7 @@ struct MachineState {
   std::string node;                                 ///< that has it, or is to have it
   bool runs = false;                                ///< its QEMU
   bool asleep = false;                              ///< its memory is on that node's disk, and its QEMU has ended
+  bool arrived = false;                             ///< it came there from another one, with memory and disks
   bool gone = true;                                 ///< no node has anything of it
   std::string why = "no node has room for it yet";  ///< when it does not run, for people
 };

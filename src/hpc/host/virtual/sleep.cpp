@@ -1,6 +1,7 @@
 #include "host/virtual/sleep.hpp"
 
 #include "base/text.hpp"
+#include "server/node/move_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
 #include "tables/slurm_members.hpp"
 
@@ -22,6 +23,7 @@ tables::Row<model::Host> get_host(const tables::Tables& tables, const std::strin
 server::Decision<server::Nothing> wish(const model::Host& current, std::string why, const server::Context& context) {
   model::Host host = current;
   host.sleep = std::move(why);
+  host.sleeps_to_move = false;
   host.sleep_since = std::max(unix_nanos(context.now), host.sleep_since + 1);
   server::Decision<server::Nothing> decision;
   decision.changes.push_back(tables::PutHost{std::move(host)});
@@ -48,6 +50,15 @@ tables::Row<model::Allocation> machine_of(const tables::Tables& tables, const mo
   return newest;
 }
 
+std::optional<MachineMove> move_of(const tables::Tables& tables, const model::Host& host) {
+  for (const auto& row :
+       tables.allocations_of_job(model::kDefaultNamespace, model::pool_job_id(host.cluster, host.pool))) {
+    if (row->group == host.name && server::is_leaving(*row))
+      return MachineMove{row, server::destination_of(tables, *row)};
+  }
+  return std::nullopt;
+}
+
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHost& request,
                                          const server::Context& context) {
   const auto current = get_host(tables, request.cluster, request.name);
@@ -63,11 +74,29 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Sle
   return wish(*current, request.why.empty() ? "it was asked for" : request.why, context);
 }
 
+namespace {
+
+/// Until its machine runs there, everything is as while it sleeps.
+server::Decision<server::Nothing> wake_elsewhere(const tables::Tables& tables, const model::Host& current,
+                                                 const model::Allocation& machine, const std::string& to_node,
+                                                 const server::Context& context) {
+  auto decision =
+      server::decide(tables, server::MoveAllocation{.id = machine.id, .to_node = to_node, .wake = true}, context);
+  model::Host host = current;
+  host.sleeps_to_move = true;
+  decision.changes.push_back(tables::PutHost{std::move(host)});
+  return decision;
+}
+
+}  // namespace
+
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHost& request,
                                          const server::Context& context) {
   const auto current = get_host(tables, request.cluster, request.name);
   if (current->sleep.empty()) return {};
   const auto machine = machine_of(tables, *current);
+  if (!request.to_node.empty() && machine && machine->sleeps() && machine->node_id != request.to_node)
+    return wake_elsewhere(tables, *current, *machine, request.to_node, context);
   const auto lacks = machine && machine->sleeps() ? server::why_no_room(tables, *machine) : std::string();
   if (!lacks.empty())
     throw Error(Code::exhausted, fmt::format("host '{}' cannot be woken", request.name))
@@ -82,9 +111,25 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Wak
   return decision;
 }
 
+namespace {
+
+SleepStep next_step_of_move(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host,
+                            const MachineMove& move) {
+  if (!move.to || move.to->arrival->phase != model::ArrivalPhase::ready) return {};
+  if (host.sleep.empty()) return {SleepStep::Kind::depart, move.from->id};
+  const bool asked = move.from->sleep && move.from->sleep->wanted;
+  if (asked || !may_sleep(tables, cluster, host)) return {};
+  return {SleepStep::Kind::sleep, move.from->id};
+}
+
+}  // namespace
+
 SleepStep next_sleep_step(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host) {
+  if (const auto move = move_of(tables, host)) return next_step_of_move(tables, cluster, host, *move);
   const auto machine = machine_of(tables, host);
-  if (!machine) return {};
+  if (!machine || machine->awaits_machines()) return {};
+  const bool marked = machine->transition.with_machines;
+  if (host.sleeps_to_move && !marked) return {SleepStep::Kind::arrive, machine->id};
   const auto asked = machine->sleep.value_or(model::AllocSleep());
   const bool wanted = !host.sleep.empty() && !goes(host);
   if (!wanted) return asked.wanted ? SleepStep{SleepStep::Kind::wake, machine->id} : SleepStep();
@@ -92,6 +137,31 @@ SleepStep next_sleep_step(const tables::Tables& tables, const model::Cluster& cl
   if (!asked.trouble.empty() && asked.since >= host.sleep_since) return {SleepStep::Kind::give_up, machine->id};
   const bool runs = machine->client_status == model::ClientStatus::running;
   return runs && may_sleep(tables, cluster, host) ? SleepStep{SleepStep::Kind::sleep, machine->id} : SleepStep();
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const DepartHost& request,
+                                         const server::Context& context) {
+  const auto current = tables.find_host(request.cluster, request.name);
+  const auto move = current ? move_of(tables, *current) : std::nullopt;
+  if (!move || !move->to || !current->sleep.empty()) return {};
+  auto decision = wish(*current, fmt::format("moves to {}", move->to->node_name), context);
+  std::get<tables::PutHost>(decision.changes.back()).row.sleeps_to_move = true;
+  return decision;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ArriveHost& request,
+                                         const server::Context& context) {
+  const auto current = tables.find_host(request.cluster, request.name);
+  if (!current || !current->sleeps_to_move || move_of(tables, *current)) return {};
+  const auto machine = machine_of(tables, *current);
+  if (!machine || machine->awaits_machines()) return {};
+  if (!machine->sleep || !machine->sleep->wanted) return wish(*current, {}, context);
+  // It was to go on elsewhere, and sleeps on: whoever put it to sleep decides what becomes of it.
+  model::Host host = *current;
+  host.sleeps_to_move = false;
+  server::Decision<server::Nothing> decision;
+  decision.changes.push_back(tables::PutHost{std::move(host)});
+  return decision;
 }
 
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const GiveUpSleep& request,

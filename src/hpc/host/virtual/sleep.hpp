@@ -6,6 +6,9 @@
 ///   Slurm rests    no job comes, those that are there are suspended     slurm/elastic/member_controller.hpp
 ///   machine sleeps its allocation is asked to                           server/node/sleep_decisions.hpp
 ///   WakeHost       the opposite wish: the machine first, Slurm then
+///
+/// A machine that goes to another node (server/node/move_decisions.hpp) sleeps on its way, and so does its host: once
+/// that node is ready for it, the wish is written down here, and it is taken back when the machine runs there.
 
 #include "server/request.hpp"
 
@@ -19,22 +22,50 @@ struct SleepHost {
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHost& request,
                                          const server::Context& context);
 
-/// And be awake. Nothing happens when it is not to sleep. Errors: not_found; exhausted (others have its room).
+/// And be awake. Nothing happens when it is not to sleep. `to_node`: it goes on there, with its memory and disks;
+/// empty: where it is. Errors: not_found; exhausted (others have its room), and those of server::MoveAllocation.
 struct WakeHost {
-  std::string cluster, name;
+  std::string cluster, name, to_node = {};
 };
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHost& request,
                                          const server::Context& context);
+
+/// On its way to another node.
+struct MachineMove {
+  tables::Row<model::Allocation> from;
+  tables::Row<model::Allocation> to;  ///< null: no node has room for it at present
+};
+std::optional<MachineMove> move_of(const tables::Tables& tables, const model::Host& host);
 
 /// The allocation that has the host's machine: the newest that has not ended. Null: there is none.
 tables::Row<model::Allocation> machine_of(const tables::Tables& tables, const model::Host& host);
 
 /// What follows for one host from its wish and from how its machine stands.
 struct SleepStep {
-  enum class Kind { none, sleep, wake, give_up } kind = Kind::none;
+  enum class Kind {
+    none,
+    sleep,    ///< its machine
+    wake,     ///< its machine
+    give_up,  ///< it could not be put to sleep
+    depart,   ///< the host is to sleep, as its machine moves
+    arrive    ///< it need not sleep any more: its machine runs where it went to, or did not go
+  } kind = Kind::none;
   std::string allocation;
 };
 SleepStep next_sleep_step(const tables::Tables& tables, const model::Cluster& cluster, const model::Host& host);
+
+/// Its machine is about to move: DepartHost has it sleep until then. ArriveHost: it has, or stays. Nothing happens when
+/// it is not so.
+struct DepartHost {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const DepartHost& request,
+                                         const server::Context& context);
+struct ArriveHost {
+  std::string cluster, name;
+};
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const ArriveHost& request,
+                                         const server::Context& context);
 
 /// It could not be put to sleep, and runs on: the wish is taken back. The reason stays with its allocation.
 struct GiveUpSleep {

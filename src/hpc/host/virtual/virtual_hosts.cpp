@@ -139,6 +139,16 @@ async::awaitable<void> VirtualHosts::follow_sleep(const model::Cluster& cluster,
         case SleepStep::Kind::give_up: {
           GiveUpSleep give_up{host.cluster, host.name};
           co_await server_.apply(std::move(give_up));
+          break;
+        }
+        case SleepStep::Kind::depart: {
+          DepartHost depart{host.cluster, host.name};
+          co_await server_.apply(std::move(depart));
+          break;
+        }
+        case SleepStep::Kind::arrive: {
+          ArriveHost arrive{host.cluster, host.name};
+          co_await server_.apply(std::move(arrive));
         }
       }
     } catch (Error& error) {

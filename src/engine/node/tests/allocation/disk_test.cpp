@@ -34,6 +34,12 @@ class FakePredecessors final : public Predecessors {
     co_return;
   }
 
+  awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string) override {
+    co_return std::vector<protocol::KeptMachine>();
+  }
+  awaitable<void> fetch_machine(std::string, std::string, std::string) override { co_return; }
+  bool comes_here(const std::string&) const override { return false; }
+
   bool running = false;
   bool breaks_off = false;
   std::optional<std::string> directory, remote;

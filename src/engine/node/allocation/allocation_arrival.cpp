@@ -1,0 +1,151 @@
+// Virtual machines that come to an allocation from another node, with their memory and disks, and those that have gone.
+#include <sys/statvfs.h>
+
+#include "async/retry.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "node/allocation/allocation_runner.hpp"
+#include "node/task/task_event.hpp"
+
+namespace underway::node {
+namespace {
+
+using model::ArrivalPhase;
+
+/// Who has them may be away for as long as its machine boots.
+const auto kAskAgain = async::RetryPolicy::up_to(std::chrono::seconds{10});
+
+std::uint64_t free_bytes(const std::string& path) {
+  struct statvfs space{};
+  if (::statvfs(path.c_str(), &space) != 0) throw errno_error(errno, fmt::format("cannot look at '{}'", path));
+  return static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
+}
+
+/// The server lets nothing move of which one of these is something else.
+bool is_machine(const model::Task& task) { return task.is_main() || task.is_sidecar(); }
+
+}  // namespace
+
+ArrivalPhase AllocationRunner::arrival_phase() const {
+  return state_.arrival ? state_.arrival->phase : ArrivalPhase::expected;
+}
+
+bool AllocationRunner::awaits_machines() const {
+  const auto phase = arrival_phase();
+  return allocation_->arrival && context_.predecessors != nullptr && !dead() &&
+         (phase == ArrivalPhase::expected || phase == ArrivalPhase::ready);
+}
+
+void AllocationRunner::note_arrival(ArrivalPhase phase, const std::string& trouble) {
+  state_.arrival = model::AllocArrivalReport{phase, trouble};
+  write_state();
+  unreported = true;
+  reported_();
+}
+
+std::optional<model::AllocArrivalReport> AllocationRunner::arrival_report() const {
+  if (!allocation_->arrival) return std::nullopt;
+  return state_.arrival.value_or(model::AllocArrivalReport());
+}
+
+awaitable<void> AllocationRunner::take_machines() {
+  const std::string from = allocation_->arrival->from.substr(0, 8);
+  std::optional<Error> failed;
+  try {
+    co_await blocking(context_.runtime, [this] { directory_.build(); });
+    if (arrival_phase() == ArrivalPhase::expected) {
+      const auto why = co_await why_not_here();
+      if (dead()) co_return;
+      note_arrival(why.empty() ? ArrivalPhase::ready : ArrivalPhase::refused, why);
+      if (!why.empty()) co_return;
+    }
+    tell_all(event::make(protocol::event::kWaiting, fmt::format("Waiting for the machines of allocation {}", from)));
+    co_await bring_machines();
+  } catch (const Error& error) {
+    failed = error;
+  }
+  if (dead()) co_return;
+  if (!failed && arrival_phase() == ArrivalPhase::ready) co_return note_arrival(ArrivalPhase::arrived, "");
+  const auto why = failed ? failed->one_line() : state_.arrival->trouble;
+  note_arrival(ArrivalPhase::lost, why);
+  tell_all(
+      event::make(protocol::event::kTaskSetup,
+                  fmt::format("The machines of allocation {} cannot be had, this one begins anew: {}", from, why)));
+  log::warn("node: the machines of allocation {} do not reach {}: {}", from, id().substr(0, 8), why);
+}
+
+/// Nothing is asked of them yet: they run on when this says no.
+awaitable<std::string> AllocationRunner::why_not_here() {
+  std::vector<protocol::KeptMachine> machines;
+  const auto ask = [&]() -> awaitable<void> { machines = co_await context_.predecessors->describe_machines(id()); };
+  std::optional<Error> failed;
+  try {
+    co_await async::retry(kAskAgain, ask);
+  } catch (const Error& error) {
+    failed = error;
+  }
+  // Gone with their node: that is no reason to wait for them.
+  if (failed && failed->code() == Code::not_found) throw std::move(*failed);
+  if (failed) co_return failed->one_line();
+  std::uint64_t needed = 0, free = 0;
+  for (auto& machine : machines) {
+    needed += static_cast<std::uint64_t>(std::max<std::int64_t>(machine.bytes, 0));
+    auto why = co_await context_.drivers.lacks(machine.driver, std::move(machine.bases));
+    if (!why.empty()) co_return fmt::format("on node '{}': {}", context_.node.name, why);
+  }
+  co_await blocking(context_.runtime, [&] { free = free_bytes(directory_.root()); });
+  if (free >= needed) co_return std::string();
+  co_return fmt::format("on node '{}' are {} of disk free, and they may need {}", context_.node.name, human_bytes(free),
+                        human_bytes(needed));
+}
+
+awaitable<void> AllocationRunner::bring_machines() {
+  std::vector<std::string> tasks;
+  for (const auto& [name, runner] : runners_)
+    if (is_machine(runner->task())) tasks.push_back(name);
+  const auto fetch = [&]() -> awaitable<void> {
+    std::string to;
+    co_await blocking(context_.runtime, [&] { to = open_machines(directory_.root()); });
+    for (const auto& task : tasks) co_await context_.predecessors->fetch_machine(id(), task, to + "/" + task);
+  };
+  co_await async::retry(kAskAgain, fetch);
+  co_await blocking(context_.runtime, [&] { close_machines(directory_.root()); });
+}
+
+/// One that came and was never started lies where it arrived.
+std::string AllocationRunner::kept_in(const std::string& task) const {
+  const auto arrived = arrived_machine(directory_.root(), task);
+  return allocation_->arrival && os::exists(arrived) ? arrived : get_task(task).record().kept_in;
+}
+
+/// They went on elsewhere. A machine with a name has its directory outside of the allocation's.
+awaitable<void> AllocationRunner::remove_kept() {
+  for (const auto& [name, runner] : runners_) {
+    const std::string kept = runner->record().kept_in;
+    if (kept.empty() || (context_.predecessors != nullptr && context_.predecessors->comes_here(id()))) continue;
+    co_await blocking(context_.runtime, [&kept] { os::remove_tree(kept); });
+  }
+  for (auto& [name, runner] : runners_) runner->forget_kept();
+}
+
+awaitable<std::vector<protocol::KeptMachine>> AllocationRunner::kept_machines() {
+  std::vector<protocol::KeptMachine> found;
+  for (const auto& [name, runner] : runners_) {
+    if (!is_machine(runner->task())) continue;
+    const std::string kept = kept_in(name), driver = runner->task().driver;
+    if (kept.empty())
+      throw Error(Code::unsupported, fmt::format("the machine of task '{}' cannot go elsewhere", name))
+          .because("it writes to disks outside of its own directory, or was never started")
+          .advise("stop it, and have it placed anew");
+    auto& machine = found.emplace_back(protocol::KeptMachine{.task = name, .driver = driver, .bytes = 0, .bases = {}});
+    DiskUse use;
+    co_await blocking(context_.runtime, [&] { use = measure_disk(kept); });
+    const auto given = allocation_->resources.tasks.find(name);
+    const std::int64_t memory = given == allocation_->resources.tasks.end() ? 0 : given->second.memory_mb;
+    machine.bytes = static_cast<std::int64_t>(use.bytes) + (memory << 20);
+    machine.bases = co_await context_.drivers.bases(driver, kept);
+  }
+  co_return found;
+}
+
+}  // namespace underway::node

@@ -1,0 +1,211 @@
+// Virtual machines that go from node to node, with what they do: real QEMU, and a program in them that does not notice.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <atomic>
+#include <iostream>
+#include <thread>
+
+#include "harness/cluster.hpp"
+#include "harness/places.hpp"
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+class MachineMoves : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (shell("test -e " + images() + "/root.erofs").exit_code != 0)
+      GTEST_SKIP() << "there is no root for virtual machines, see " << images();
+    cluster_.emplace();
+    shell("mkdir -p " + directory());
+    write_text(directory() + "/cluster.hcl", R"(namespace "default" {
+  raw_exec_as_root = true
+}
+cluster "moving" {
+  network "lan" {
+    cidr = "10.94.0.0/24"
+    nat  = true
+  }
+  pool "metal" {
+    size     = 2
+    hostname = "m%d"
+    bridges  = true
+  }
+  pool "burst" {
+    provider = "qemu"
+    size     = 1
+    hostname = "v%d"
+    cpus     = 1
+    memory   = 384
+    machine {
+      on     = "metal"
+      image  = ")" + images() + R"(/root.erofs"
+      kernel = ")" + images() + R"(/vmlinuz"
+      initrd = ")" + images() + R"(/initrd"
+      append = "console=ttyS0 panic=-1 quiet"
+      disk   = "1G"
+    }
+  }
+}
+)");
+    // A file that is open all the time, and a sum of all that is in it.
+    write_text(directory() + "/count.hcl", R"(job "count" {
+  type      = "system"
+  node_pool = "burst"
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sh"
+        args = ["-c", "echo begun >> /var/lib/begun; exec 5>/var/lib/sums; i=0; while :; do i=$((i+1)); echo $i | sha256sum >&5; echo $i > /var/lib/count; sleep 0.1; done"]
+      }
+      resources {
+        cpu    = 10
+        memory = 10
+      }
+    }
+  }
+}
+)");
+    const auto done = cluster_->underway({"up", directory()}, seconds(240));
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+    ASSERT_TRUE(eventually(seconds(60), [&] { return count() > 0; })) << told();
+    boot_ = inside("/proc/sys/kernel/random/boot_id");
+    nodes_ = cluster_->underway({"node", "status"}).out;
+  }
+  static std::string images() { return binary_dir() + "/node-image"; }
+  std::string directory() const { return cluster_->examples() + "/moving"; }
+  std::string id_of(const std::string& job) const {
+    const auto list = cluster_->underway({"operator", "api", "/v1/job/" + job + "/allocations"}, seconds(30)).out;
+    for (std::size_t at = list.find("{\"ID\":\""); at != std::string::npos; at = list.find("{\"ID\":\"", at + 1)) {
+      const auto id = list.substr(at + 7, 36);
+      if (cluster_->underway({"alloc", "status", id}).out.find("Desired Status      = run") != std::string::npos)
+        return id;
+    }
+    return {};
+  }
+  std::string inside(const std::string& file) {
+    if (counter_.empty()) counter_ = id_of("count");
+    return cluster_->underway({"alloc", "exec", counter_, "/bin/cat", file}, seconds(15)).out;
+  }
+  int count() { return std::atoi(inside("/var/lib/count").c_str()); }
+  /// The hosts on which a QEMU runs its machine.
+  static std::string machines() { return shell("pgrep -f 'guest=moving[.]v1[ ,]'").out; }
+  bool holds(const std::string& host) const {
+    return cluster_->on(host, "ls /var/lib/underway-node/machines/moving.v1/lease 2>/dev/null").exit_code == 0;
+  }
+  std::string holder() const { return holds("m1") ? "m1" : holds("m2") ? "m2" : ""; }
+  static std::string other(const std::string& host) { return host == "m1" ? "m2" : "m1"; }
+  /// It is the machine that it was, and counts on from there.
+  void expect_to_go_on(int from) {
+    EXPECT_TRUE(eventually(seconds(60), [&] { return count() > from; })) << count() << " and was " << from << told();
+    EXPECT_EQ(inside("/proc/sys/kernel/random/boot_id"), boot_);
+    EXPECT_EQ(inside("/var/lib/begun"), "begun\n");
+    const auto sums = inside("/var/lib/sums");
+    const auto lines = std::ranges::count(sums, '\n');
+    EXPECT_EQ(
+        sums,
+        shell("i=0; while [ $i -lt " + std::to_string(lines) + " ]; do i=$((i+1)); echo $i | sha256sum; done").out)
+        << "each sum is there, once";
+    EXPECT_EQ(std::ranges::count(machines(), '\n'), 1) << machines();
+  }
+  std::string told() const {
+    std::string out = cluster_->underway({"host", "list"}).out;
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {"node", "status", "-verbose"}, {"job", "status", "moving-burst-hosts"}, {"status"}})
+      out += cluster_->underway(words, seconds(30)).out;
+    const auto id = id_of("moving-burst-hosts");
+    if (!id.empty()) out += cluster_->underway({"alloc", "status", id}).out;
+    return out + shell("tail -n 40 " + cluster_->state() + "/agent.log").out;
+  }
+
+  std::string counter_, boot_, nodes_;
+  std::optional<Cluster> cluster_;
+};
+
+TEST_F(MachineMoves, WithWhatTheyDo) {
+  auto from = holder();
+  const auto before = count();
+  const auto begun = std::chrono::steady_clock::now();
+  const auto drained = cluster_->underway({"node", "drain", "-enable", "-yes", "-deadline", "5m", from}, seconds(180));
+  ASSERT_EQ(drained.exit_code, 0) << drained.out << drained.err << told();
+  std::cerr << from << " is empty after "
+            << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() << " s\n";
+  expect_to_go_on(before);
+  EXPECT_TRUE(holds(other(from))) << told();
+  EXPECT_EQ(cluster_->on(from, "ls /var/lib/underway-node/machines").out, "") << "nothing of it is kept there";
+  EXPECT_TRUE(eventually(seconds(30), [&] {
+    const auto hosts = cluster_->underway({"host", "list"}).out;
+    return hosts.find("asleep") == std::string::npos && hosts.find("go on") == std::string::npos;
+  })) << told();
+  ASSERT_EQ(cluster_->underway({"node", "drain", "-disable", "-yes", from}).exit_code, 0);
+  EXPECT_TRUE(eventually(seconds(30), [&] { return cluster_->underway({"node", "status"}).out == nodes_; }))
+      << "it is the node that it was\n"
+      << nodes_ << cluster_->underway({"node", "status"}).out;
+
+  // Back again and there again, asleep, which it stays until it is woken.
+  from = other(from);
+  const auto there = count();
+  ASSERT_EQ(cluster_->underway({"host", "suspend", "v1"}, seconds(120)).exit_code, 0) << told();
+  for (int time = 0; time < 2; ++time) {
+    const auto asleep = cluster_->underway({"node", "drain", "-enable", "-yes", from}, seconds(180));
+    ASSERT_EQ(asleep.exit_code, 0) << asleep.out << asleep.err << told();
+    EXPECT_TRUE(eventually(seconds(30), [&] { return !holds(from); })) << told();
+    EXPECT_EQ(machines(), "");
+    EXPECT_THAT(cluster_->underway({"host", "list"}).out, HasSubstr("asleep"));
+    ASSERT_EQ(cluster_->underway({"node", "drain", "-disable", "-yes", from}).exit_code, 0);
+    from = other(from);
+  }
+  const auto woken = cluster_->underway({"host", "wake", "v1"}, seconds(120));
+  ASSERT_EQ(woken.exit_code, 0) << woken.err << told();
+  expect_to_go_on(there);
+}
+
+/// Everybody is killed all the time; it arrives once, whole.
+TEST_F(MachineMoves, WhoeverDies) {
+  const auto from = holder();
+  const auto before = count();
+  ASSERT_EQ(cluster_->underway({"node", "drain", "-enable", "-yes", "-detach", from}).exit_code, 0);
+  for (int round = 0; round < 6; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400 + 350 * round));
+    switch (round % 3) {
+      case 0:
+        ::kill(cluster_->agent_of(from), SIGKILL);
+        break;
+      case 1:
+        for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
+        break;
+      default:
+        ::kill(cluster_->agent_of(other(from)), SIGKILL);
+    }
+    EXPECT_LE(std::ranges::count(machines(), '\n'), 1) << "never twice: " << machines();
+    const auto done = cluster_->underway({"up", directory()}, seconds(240));
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err << told();
+  }
+  EXPECT_TRUE(eventually(seconds(120), [&] { return holds(other(from)) && !holds(from); })) << told();
+  expect_to_go_on(before);
+}
+
+/// The other node has another image of that name: it stays where it is, and runs on.
+TEST_F(MachineMoves, NotToWhereTheirImageIsAnother) {
+  const auto from = holder();
+  const auto at = other(from);
+  const auto changed =
+      cluster_->on(at, "cp " + images() + "/root.erofs /tmp/other && echo x >> /tmp/other && mount --bind /tmp/other " +
+                           images() + "/root.erofs");
+  ASSERT_EQ(changed.exit_code, 0) << changed.err;
+  const auto before = count();
+  ASSERT_EQ(cluster_->underway({"node", "drain", "-enable", "-yes", "-detach", from}).exit_code, 0);
+  const auto status = [&] { return cluster_->underway({"alloc", "status", id_of("moving-burst-hosts")}).out; };
+  EXPECT_TRUE(eventually(seconds(60), [&] { return status().find("is another image here") != std::string::npos; }))
+      << status() << told();
+  EXPECT_TRUE(holds(from));
+  expect_to_go_on(before);
+}
+
+}  // namespace
+}  // namespace underway::harness

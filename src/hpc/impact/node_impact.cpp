@@ -3,6 +3,7 @@
 #include "impact/detail/parts.hpp"
 #include "model/capsule/capsule_name.hpp"
 #include "ownership/capsules.hpp"
+#include "server/node/move_decisions.hpp"
 
 namespace underway::impact::detail {
 
@@ -63,6 +64,10 @@ class Departure {
     if (moving_ > 0)
       say(Impact::brief,
           fmt::format("{} {} to other nodes", counted(moving_, "service"), moving_ == 1 ? "moves" : "move"));
+    if (machines_ > 0)
+      say(Impact::brief, fmt::format("{} {} to other nodes, and {} still on the way",
+                                     counted(machines_, "virtual machine"), machines_ == 1 ? "goes" : "go",
+                                     machines_ == 1 ? "stands" : "stand"));
     if (findings_.size() == before) say(Impact::none, "nothing that runs there is missed");
   }
 
@@ -80,7 +85,7 @@ class Departure {
       if (const auto stuck = is_stuck(view_, row, group, node_))
         say(Impact::outage, fmt::format("job '{}' has nowhere to go ({})", job.id, *stuck));
       else
-        ++moving_;
+        ++(!how_.at_once && server::can_move(*row) ? machines_ : moving_);
     }
   }
   void emptied() {
@@ -98,7 +103,7 @@ class Departure {
   const std::string& why_;
   const Leaving& how_;
   std::vector<Finding>& findings_;
-  std::size_t work_ = 0, moving_ = 0;
+  std::size_t work_ = 0, moving_ = 0, machines_ = 0;
   std::size_t slurm_ = 0;  ///< of `work_`: slurmds
 };
 

@@ -253,6 +253,12 @@ class Client {
   /// All of them, asked for: whether they sleep is told by the allocation.
   void suspend_allocation(const std::string& id);
   void resume_allocation(const std::string& id, const std::string& task);
+  struct Move {
+    std::string node = {};  ///< id, its beginning, or name; empty: any that has room
+    bool wake = false;      ///< those that sleep go on there
+    bool cancel = false;    ///< takes back a wish for which there was no room yet
+  };
+  void move_allocation(const std::string& id, const Move& move);
   /// Takes as long as their memory does.
   std::vector<protocol::TaskCheckpoint> checkpoint_allocation(const std::string& id, const std::string& task);
   /// The newest result of each check, by id. Asked of the node.
@@ -290,7 +296,8 @@ class Client {
   Indexed<model::Host> host_at(const std::string& cluster, const std::string& name, Wait wait);
   // Asked for: whether it sleeps is told by the host.
   void suspend_host(const std::string& cluster, const std::string& name, const std::string& reason);
-  void wake_host(const std::string& cluster, const std::string& name);
+  /// `node`: it goes on there, with its memory and disks; empty: where it is.
+  void wake_host(const std::string& cluster, const std::string& name, const std::string& node = {});
   Indexed<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
 
   // --- capsules

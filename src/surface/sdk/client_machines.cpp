@@ -1,4 +1,4 @@
-// Tasks and hosts that are virtual machines: pause, suspend, resume, wake, checkpoint.
+// Tasks and hosts that are virtual machines: pause, suspend, resume, wake, move, checkpoint.
 #include "base/json/json.hpp"
 #include "sdk/client.hpp"
 
@@ -29,6 +29,11 @@ void Client::resume_allocation(const std::string& id, const std::string& task) {
   send("PUT", machine_path(id, "resume"), {}, machine_body(task));
 }
 
+void Client::move_allocation(const std::string& id, const Move& move) {
+  send("PUT", machine_path(id, "move"), {},
+       boost::json::serialize(boost::json::object{{"Node", move.node}, {"Wake", move.wake}, {"Cancel", move.cancel}}));
+}
+
 Indexed<model::Host> Client::host_at(const std::string& cluster, const std::string& name, Wait wait) {
   return get_at<model::Host>(host_path(cluster, name), {}, wait);
 }
@@ -38,8 +43,8 @@ void Client::suspend_host(const std::string& cluster, const std::string& name, c
        boost::json::serialize(boost::json::object{{"Reason", reason}}));
 }
 
-void Client::wake_host(const std::string& cluster, const std::string& name) {
-  send("PUT", host_path(cluster, name) + "/wake", {}, "{}");
+void Client::wake_host(const std::string& cluster, const std::string& name, const std::string& node) {
+  send("PUT", host_path(cluster, name) + "/wake", {}, boost::json::serialize(boost::json::object{{"Node", node}}));
 }
 
 std::vector<protocol::TaskCheckpoint> Client::checkpoint_allocation(const std::string& id, const std::string& task) {

@@ -165,6 +165,50 @@ TEST_F(MachineMoves, WithWhatTheyDo) {
   expect_to_go_on(there);
 }
 
+/// As who asks for it sees it.
+TEST_F(MachineMoves, WhenTheyAreAskedTo) {
+  const auto from = holder();
+  const auto before = count();
+  const auto id = id_of("moving-burst-hosts");
+  const auto unknown = cluster_->underway({"alloc", "move", "-node", "m9", id}, seconds(30));
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("no node is called 'm9'"));
+  const auto same = cluster_->underway({"alloc", "move", "-node", from, id}, seconds(30));
+  EXPECT_EQ(same.exit_code, 1);
+  EXPECT_THAT(same.err, HasSubstr("it is there"));
+  const auto counter = cluster_->underway({"alloc", "move", id_of("count")}, seconds(30));
+  EXPECT_EQ(counter.exit_code, 1);
+  EXPECT_THAT(counter.err, HasSubstr("only virtual machines can"));
+
+  const auto moved = cluster_->underway({"alloc", "move", "-node", other(from), id}, seconds(120));
+  ASSERT_EQ(moved.exit_code, 0) << moved.out << moved.err << told();
+  EXPECT_THAT(moved.out, HasSubstr("runs on node " + other(from)));
+  expect_to_go_on(before);
+  EXPECT_TRUE(holds(other(from)) && !holds(from));
+
+  const auto again = count();
+  const auto emptied = cluster_->underway({"node", "maintain", "-yes", other(from)}, seconds(180));
+  ASSERT_EQ(emptied.exit_code, 0) << emptied.out << emptied.err << told();
+  EXPECT_THAT(emptied.err + emptied.out, HasSubstr("1 virtual machine goes to other nodes"));
+  EXPECT_THAT(emptied.out, HasSubstr("is empty: it can be shut down"));
+  expect_to_go_on(again);
+  EXPECT_TRUE(holds(from) && !holds(other(from)));
+  EXPECT_THAT(cluster_->underway({"node", "status"}).out, HasSubstr("ineligible"));
+  ASSERT_EQ(cluster_->underway({"node", "maintain", "-end", other(from)}).exit_code, 0);
+  EXPECT_THAT(cluster_->underway({"node", "status"}).out, testing::Not(HasSubstr("ineligible")));
+
+  // Nowhere else is room: it waits for that, and runs on.
+  ASSERT_EQ(cluster_->underway({"node", "eligibility", "-disable", other(from)}).exit_code, 0);
+  const auto here = id_of("moving-burst-hosts");
+  ASSERT_EQ(cluster_->underway({"alloc", "move", "-detach", here}, seconds(30)).exit_code, 0);
+  EXPECT_TRUE(eventually(seconds(10), [&] {
+    return cluster_->underway({"alloc", "status", here}).out.find("as soon as a node has room") != std::string::npos;
+  })) << cluster_->underway({"alloc", "status", here}).out;
+  ASSERT_EQ(cluster_->underway({"alloc", "move", "-cancel", here}, seconds(30)).exit_code, 0);
+  ASSERT_EQ(cluster_->underway({"node", "eligibility", "-enable", other(from)}).exit_code, 0);
+  EXPECT_TRUE(stays(seconds(3), [&] { return holds(from) && !holds(other(from)); }));
+}
+
 /// Everybody is killed all the time; it arrives once, whole.
 TEST_F(MachineMoves, WhoeverDies) {
   const auto from = holder();

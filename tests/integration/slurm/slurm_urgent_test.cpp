@@ -24,15 +24,16 @@ class SlurmUrgent : public testing::Test {
     cluster_.emplace("urgent");
   }
   void up() const {
-    // Room for two machines.
-    const auto most = shell("awk '/^cpu MHz/ { sum += $4 } END { print int(sum * 0.4) }' /proc/cpuinfo").out;
     const auto done = cluster_->underway(
-        {"up", "-var", "images=" + images_, "-var", "machine_mhz=" + trimmed(most), cluster_->directory()},
-        seconds(400));
+        {"up", "-var", "images=" + images_, "-var", "machine_mhz=" + mhz(), cluster_->directory()}, seconds(400));
     ASSERT_EQ(done.exit_code, 0) << done.out << done.err << log();
     for (const auto* host : {"b1", "b2"})
       ASSERT_TRUE(eventually(seconds(60), [&] { return node(host).find(" State=IDLE") != std::string::npos; }))
           << log();
+  }
+  /// Of a machine, when a node has room for two.
+  static std::string mhz() {
+    return trimmed(shell("awk '/^cpu MHz/ { sum += $4 } END { print int(sum * 0.4) }' /proc/cpuinfo").out);
   }
   static std::string trimmed(std::string text) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -49,6 +50,21 @@ class SlurmUrgent : public testing::Test {
     const auto told = cluster_->on("login", "sbatch --parsable --chdir=/ --output=/dev/null " + words);
     EXPECT_EQ(told.exit_code, 0) << told.err;
     return told.out.substr(0, told.out.find('\n'));
+  }
+  /// It computes, with a file that is open all the time; and it says how often it was begun.
+  std::string compute(const std::string& host, int sums) const {
+    return submit("-p batch -t 30 -w " + host +
+                  " --wrap 'echo begun >> /var/lib/begun; exec 5>/var/lib/sums; i=0; while [ $i -lt " +
+                  std::to_string(sums) +
+                  " ]; do i=$((i+1)); echo $i | sha256sum >&5; sleep 0.1; done; sha256sum < /var/lib/sums > "
+                  "/var/lib/result'");
+  }
+  void expect_exact(const std::string& host, int sums) const {
+    EXPECT_EQ(on(host, "cat /var/lib/begun"), "begun\n");
+    EXPECT_EQ(on(host, "cat /var/lib/result"), shell("i=0; while [ $i -lt " + std::to_string(sums) +
+                                                     " ]; do i=$((i+1)); echo $i | sha256sum; done | sha256sum")
+                                                   .out)
+        << "every sum is there, once";
   }
   std::string hosts() const { return cluster_->underway({"host", "list"}).out; }
   std::string machines(const std::string& host) const {
@@ -70,13 +86,7 @@ class SlurmUrgent : public testing::Test {
 
 TEST_F(SlurmUrgent, WorkThatCanWaitSleepsForWorkThatCannot) {
   up();
-  // They compute, with a file that is open all the time; and they say how often they were begun.
-  const auto compute = [&](const std::string& host) {
-    return submit("-p batch -t 30 -w " + host +
-                  " --wrap 'echo begun >> /var/lib/begun; exec 5>/var/lib/sums; i=0; while [ $i -lt 300 ]; do "
-                  "i=$((i+1)); echo $i | sha256sum >&5; sleep 0.1; done; sha256sum < /var/lib/sums > /var/lib/result'");
-  };
-  const std::map<std::string, std::string> low = {{"b1", compute("b1")}, {"b2", compute("b2")}};
+  const std::map<std::string, std::string> low = {{"b1", compute("b1", 300)}, {"b2", compute("b2", 300)}};
   for (const auto& [host, id] : low) {
     ASSERT_TRUE(eventually(seconds(60), [&] { return job(id) == "RUNNING 0\n"; })) << log();
     ASSERT_TRUE(eventually(seconds(30), [&] { return !on(host, "cat /var/lib/sums").empty(); })) << log();
@@ -103,16 +113,82 @@ TEST_F(SlurmUrgent, WorkThatCanWaitSleepsForWorkThatCannot) {
   // Its room is given back by itself.
   for (const auto& [host, id] : low) {
     ASSERT_TRUE(eventually(seconds(120), [&] { return job(id) == "COMPLETED 0\n"; })) << host << log();
-    EXPECT_EQ(on(host, "cat /var/lib/begun"), "begun\n");
-    EXPECT_EQ(on(host, "cat /var/lib/result"),
-              shell("i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i | sha256sum; done | sha256sum").out)
-        << "every sum is there, once";
+    expect_exact(host, 300);
   }
   std::cerr << "all have ended after " << since() << " s\n";
   EXPECT_TRUE(eventually(seconds(60), [&] {
     const auto now = node(sleeper);
     return now.find(" State=IDLE") != std::string::npos && now.find("DRAIN") == std::string::npos;
   })) << node(sleeper);
+}
+
+/// The poster's fourth timeline: a host is freed elsewhere while the urgent work has still the sleeper's own.
+TEST_F(SlurmUrgent, WhatSleepsGoesOnOnAHostThatIsFreed) {
+  ASSERT_EQ(shell("sed -i '/^  pool \"metal\"/a size = 2' " + cluster_->directory() + "/cluster.hcl").exit_code, 0);
+  up();
+  const auto holder = [&](const std::string& host) {
+    for (const std::string metal : {"m1", "m2"}) {
+      const auto path = "/var/lib/underway-node/machines/" + cluster_->name() + "." + host;
+      if (cluster_->on(metal, "test -e " + path).exit_code == 0) return metal;
+    }
+    return std::string();
+  };
+  // All of the other host is somebody's.
+  const auto own = holder("b1");
+  const std::string freed = own == "m1" ? "m2" : "m1";
+  ASSERT_EQ(holder("b2"), own) << "they are packed" << log();
+  const auto filler = cluster_->directory() + "/../filler.nomad.hcl";
+  write_text(filler, R"(job "filler" {
+  node_pool = "metal"
+  constraint {
+    attribute = "${node.unique.name}"
+    value     = ")" + freed +
+                         R"("
+  }
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sleep"
+        args    = ["1000"]
+      }
+      resources {
+        cpu    = )" + std::to_string(2 * std::stoi(mhz())) +
+                         R"(
+        memory = 10
+      }
+    }
+  }
+}
+)");
+  const auto filled = cluster_->underway({"job", "run", filler}, seconds(60));
+  ASSERT_EQ(filled.exit_code, 0) << filled.out << filled.err;
+
+  const std::map<std::string, std::string> low = {{"b1", compute("b1", 400)}, {"b2", compute("b2", 400)}};
+  for (const auto& [host, id] : low)
+    ASSERT_TRUE(eventually(seconds(60), [&] { return !on(host, "cat /var/lib/sums").empty(); })) << log();
+  const auto high = submit("-p urgent -t 5 --wrap 'sleep 60'");
+  std::string sleeper;
+  ASSERT_TRUE(eventually(seconds(60), [&] {
+    for (const auto& [host, id] : low)
+      if (job(id) == "SUSPENDED 0\n" && machines(host).empty()) sleeper = host;
+    return !sleeper.empty();
+  })) << log();
+  ASSERT_TRUE(eventually(seconds(90), [&] { return job(high) == "RUNNING 0\n"; })) << log();
+  EXPECT_EQ(holder(sleeper), own);
+
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(cluster_->underway({"job", "stop", "-yes", "filler"}, seconds(60)).exit_code, 0);
+  ASSERT_TRUE(eventually(seconds(60), [&] { return job(low.at(sleeper)) == "RUNNING 0\n"; })) << log();
+  std::cerr << sleeper << " goes on on " << freed << " "
+            << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()
+            << " s after that was freed\n";
+  EXPECT_EQ(holder(sleeper), freed) << log();
+  EXPECT_EQ(job(high), "RUNNING 0\n") << "the urgent job has its room still";
+  for (const auto& [host, id] : low) {
+    ASSERT_TRUE(eventually(seconds(180), [&] { return job(id) == "COMPLETED 0\n"; })) << host << log();
+    expect_exact(host, 400);
+  }
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
 // Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection; and of
-// virtual machines, which is ours, pause, suspend, resume and checkpoint.
+// virtual machines, which is ours, pause, suspend, resume, move and checkpoint.
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
+#include "api/node/node_body.hpp"
 #include "api/nomad/nomad_body.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/routes.hpp"
 #include "base/json/json.hpp"
 #include "base/json/json_member.hpp"
 #include "protocol/messages.hpp"
+#include "server/node/move_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
 
 namespace underway::api {
@@ -126,6 +128,26 @@ awaitable<Response> suspend_allocation(Api& api, Request request) {
   co_return http::json("{}");
 }
 
+/// Answered when it is asked for: how far it is is told by the allocation, and by that which it goes on as.
+awaitable<Response> move_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  server::MoveAllocation move{.id = get_allocation(*tables, request.param("id"))->id};
+  if (!request.body.empty()) {
+    const auto body = parse_body(request);
+    const auto* node = json::find_member(body, "Node");
+    if (node != nullptr && node->is_string() && !node->get_string().empty())
+      move.to_node = find_node_id(*tables, std::string(std::string_view(node->get_string())));
+    const auto flag = [&](const char* key) {
+      const auto* value = json::find_member(body, key);
+      return value != nullptr && value->is_bool() && value->get_bool();
+    };
+    move.cancel = flag("Cancel");
+    move.wake = flag("Wake");
+  }
+  co_await apply(api, request, std::move(move));
+  co_return http::json("{}");
+}
+
 /// Of those that sleep, or are to; else of those that were paused.
 awaitable<Response> resume_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
@@ -183,6 +205,7 @@ void add_allocation_routes(Routes& routes, Api& api) {
   routes.add("PUT|POST", "/v1/underway/allocation/:id/suspend", "suspend allocation", lifecycle,
              with(suspend_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/resume", "resume allocation", lifecycle, with(resume_allocation));
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/move", "move allocation", lifecycle, with(move_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/checkpoint", "checkpoint allocation", lifecycle,
              with(checkpoint_allocation));
 }

@@ -1,5 +1,6 @@
 // Hosts of clusters: list and read, and have the machines of virtual ones sleep and wake.
 #include "api/cluster/change_note.hpp"
+#include "api/node/node_body.hpp"
 #include "api/routes.hpp"
 #include "base/json/json.hpp"
 #include "base/json/json_member.hpp"
@@ -49,6 +50,12 @@ awaitable<Response> suspend_host(Api& api, Request request) {
 
 awaitable<Response> wake_host(Api& api, Request request) {
   host::WakeHost wake{request.param("cluster"), request.param("name")};
+  if (!request.body.empty()) {
+    const auto body = parse_body(request);
+    const auto* node = json::find_member(body, "Node");
+    if (node != nullptr && node->is_string() && !node->get_string().empty())
+      wake.to_node = find_node_id(*co_await api.server.read(), std::string(std::string_view(node->get_string())));
+  }
   co_await apply(api, request, std::move(wake));
   co_return http::json("{}");
 }

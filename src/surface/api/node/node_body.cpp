@@ -4,6 +4,7 @@
 
 #include "api/nomad/nomad_body.hpp"
 #include "api/nomad/stubs.hpp"
+#include "base/error.hpp"
 #include "base/text.hpp"
 
 namespace underway::api {
@@ -103,6 +104,18 @@ std::string node_stub_json(const model::Node& node, bool with_os, bool with_reso
   text.pop_back();
   return text + ",\"NodeResources\":" + boost::json::serialize(resources_of(node)) +
          ",\"ReservedResources\":" + boost::json::serialize(reserved_of(node)) + "}";
+}
+
+std::string find_node_id(const tables::Tables& tables, const std::string& word) {
+  std::vector<std::string> found;
+  for (const auto& node : tables.nodes()) {
+    if (node->id == word || node->name == word) return node->id;
+    if (node->id.starts_with(word)) found.push_back(node->id);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty())
+    throw Error(Code::not_found, "node not found").because(fmt::format("no node is called '{}', or has that id", word));
+  throw Error(Code::invalid, fmt::format("several nodes' ids begin with '{}'", word)).advise("give more of it");
 }
 
 }  // namespace underway::api

@@ -108,6 +108,7 @@ void add_allocations(Shapes& shapes) {
   Of::nomad<model::RescheduleEvent>(shapes);
   Of::nomad<model::DesiredTransition>(shapes)
       .null({"Migrate", "Reschedule", "NoShutdownDelay"})
+      .leaves_out({"WithMachines", "Wakes", "ToNode"})
       .more([](std::string& out, const void*) { out += R"(,"ForceReschedule":null)"; });
   Of::nomad<model::Allocation>(shapes)
       .leaves_out_all()

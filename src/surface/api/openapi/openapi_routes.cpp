@@ -306,6 +306,12 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/allocation/:id/resume",
        "Has machines go on that were suspended, or paused: {Task}; without, all. 507 when others have the room of one "
        "that sleeps."},
+      {"PUT|POST", "/v1/underway/allocation/:id/move",
+       "Has the allocation's virtual machines go on on another node, with their memory and disks: {Node, Wake, "
+       "Cancel}. "
+       "Without Node, on any that has room; until there is one they run on. With Wake those that sleep go on there. "
+       "Cancel takes it back while no node has room. `Arrival` of the allocation that they go on as tells how far it "
+       "is."},
       {"PUT|POST", "/v1/underway/allocation/:id/checkpoint",
        "Keeps the allocation's virtual machines as they are now; they go on: {Task}; without, all that run. It takes "
        "as long as their memory does.",
@@ -377,7 +383,7 @@ const std::vector<Documented>& documented_routes() {
        "Has the machine of a host sleep, once Slurm has suspended the jobs there: {Reason}. `Asleep` of the host tells "
        "when it does."},
       {"PUT|POST", "/v1/underway/host/:cluster/:name/wake",
-       "Has it go on, and its Slurm jobs then. 507 when others have its room."},
+       "Has it go on, and its Slurm jobs then: {Node}; without, where it is. 507 when others have its room there."},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
        &structure_of<model::FileDeclaration>(), true},
       {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<wire::FilesBody>(),

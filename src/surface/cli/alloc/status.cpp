@@ -35,8 +35,16 @@ Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
                                                : sleep->wanted ? "is falling asleep"
                                                                : "is being woken",
                                                ago(sleep->since)));
-    if (!sleep->trouble.empty()) lines.emplace_back("Does Not Sleep", sleep->trouble);
+    if (!sleep->trouble.empty()) lines.emplace_back("Stayed", sleep->trouble);
   }
+  if (const auto& arrival = allocation.arrival)
+    lines.emplace_back("Came From", fmt::format("allocation {}: {}{}", short_id(arrival->from),
+                                                describe::spell(arrival->phase),
+                                                arrival->trouble.empty() ? "" : ", " + arrival->trouble));
+  if (allocation.transition.with_machines)
+    lines.emplace_back("Goes Elsewhere", allocation.next_allocation.empty()
+                                             ? "as soon as a node has room"
+                                             : "as allocation " + short_id(allocation.next_allocation));
   if (!allocation.reschedules.empty())
     lines.emplace_back(
         "Reschedules",

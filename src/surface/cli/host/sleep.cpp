@@ -28,7 +28,9 @@ int follow_host(sdk::Client& client, const model::Host& host, bool sleeps) {
     const auto read = client.host_at(host.cluster, host.name, wait);
     wait.index = read.index;
     const auto& now = read.value;
-    if (now.sleep.empty() == sleeps) {
+    // One that goes on elsewhere sleeps until it is there.
+    const bool to_sleep = !now.sleep.empty() && !now.sleeps_to_move;
+    if (to_sleep != sleeps) {
       Error error(Code::unavailable, fmt::format("host '{}' {}", now.name, sleeps ? "does not sleep" : "is to sleep"));
       throw now.status_description.empty() ? error : error.because(now.status_description);
     }
@@ -50,7 +52,7 @@ int run_suspend(const Arguments& arguments) {
 int run_wake(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto host = find_host(client, arguments.positional().front());
-  client.wake_host(host.cluster, host.name);
+  client.wake_host(host.cluster, host.name, arguments.get("node"));
   return arguments.has("detach") ? kDone : follow_host(client, host, false);
 }
 
@@ -79,9 +81,11 @@ const Command& host_wake_command() {
       .name = "host wake",
       .arguments = "[CLUSTER/]HOST",
       .summary = "Wakes a host that sleeps; its Slurm jobs go on where they were.",
-      .details = "It is woken where it fell asleep, when its node has the room again; else this says who has it.",
-      .examples = {"underway host wake v1"},
-      .flags = {kDetach},
+      .details =
+          "It is woken where it fell asleep, when its node has the room again; else this says who has it. With -node it "
+          "goes on on that node, to which its memory and disks are sent.",
+      .examples = {"underway host wake v1", "underway host wake -node m2 v1"},
+      .flags = {{"node", "NODE", "Where it is to go on."}, kDetach},
       .least = 1,
       .most = 1,
       .run = run_wake};

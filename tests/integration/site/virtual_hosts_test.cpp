@@ -130,6 +130,9 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
   up();
   EXPECT_TRUE(eventually(seconds(90), [&] { return hosts().find("v2") == std::string::npos; })) << hosts();
   EXPECT_EQ(greeting("v1"), "v1\n");
+  EXPECT_TRUE(eventually(seconds(20), [&] {
+    return cluster_->on("m1", "ls /var/lib/underway-node/machines").out == "virtual.v1\n";
+  })) << "nothing is left of its disk";
   EXPECT_EQ(cluster_->underway({"var", "get", "nomad/jobs/virtual-burst-hosts/v2"}).exit_code, 1)
       << "nor what it was told";
 }
@@ -150,6 +153,9 @@ TEST_F(VirtualHosts, SleepAndGoOnWhereTheyWere) {
   const auto metal = cluster_->underway({"host", "suspend", "m1"});
   EXPECT_EQ(metal.exit_code, 1);
   EXPECT_THAT(metal.err, HasSubstr("its provider is 'local': only virtual machines can"));
+  const auto alone = cluster_->underway({"alloc", "suspend", allocations("virtual-burst-hosts")[0]});
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_THAT(alone.err, HasSubstr("underway host suspend v1"));
   const auto begun = std::chrono::steady_clock::now();
   const auto slept = cluster_->underway({"host", "suspend", "-reason", "to be moved", "v1"}, seconds(120));
   ASSERT_EQ(slept.exit_code, 0) << slept.out << slept.err << told();

@@ -1,6 +1,9 @@
 // Virtual machines that come to an allocation from another node, with their memory and disks, and those that have gone.
 #include <sys/statvfs.h>
 
+#include <cerrno>
+#include <cstdio>
+
 #include "async/retry.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -118,12 +121,18 @@ std::string AllocationRunner::kept_in(const std::string& task) const {
   return allocation_->arrival && os::exists(arrived) ? arrived : get_task(task).record().kept_in;
 }
 
-/// They went on elsewhere. A machine with a name has its directory outside of the allocation's.
+/// They went on elsewhere, or nobody does. A machine with a name has its directory outside of the allocation's: from
+/// now on the next one of that name begins with none, however long this takes.
 awaitable<void> AllocationRunner::remove_kept() {
+  const bool is_anothers = context_.predecessors != nullptr && context_.predecessors->has_namesake(id());
   for (const auto& [name, runner] : runners_) {
-    const std::string kept = runner->record().kept_in;
-    if (kept.empty() || (context_.predecessors != nullptr && context_.predecessors->comes_here(id()))) continue;
-    co_await blocking(context_.runtime, [&kept] { os::remove_tree(kept); });
+    const std::string kept = runner->record().kept_in, removed = fmt::format("{}.{}.removed", kept, id());
+    if (kept.empty() || is_anothers) continue;
+    co_await blocking(context_.runtime, [&] {
+      if (std::rename(kept.c_str(), removed.c_str()) != 0 && errno != ENOENT)
+        throw errno_error(errno, fmt::format("cannot remove '{}'", kept));
+      os::remove_tree(removed);
+    });
   }
   for (auto& [name, runner] : runners_) runner->forget_kept();
 }

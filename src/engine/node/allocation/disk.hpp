@@ -36,8 +36,8 @@ class Predecessors {
   virtual awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string allocation) = 0;
   /// Waits until the machine of the task sleeps, and brings what it keeps into the directory `to`.
   virtual awaitable<void> fetch_machine(std::string allocation, std::string task, std::string to) = 0;
-  /// Whether the machines of `allocation` come to another one of this node.
-  virtual bool comes_here(const std::string& allocation) const = 0;
+  /// Whether another one of its name is on this node, and has not ended: what its machines keep is in the same place.
+  virtual bool has_namesake(const std::string& allocation) const = 0;
 };
 
 /// The directory in which a disk arrives that comes from elsewhere; empty, made anew. Blocks: yes (disk), all of these.

@@ -131,10 +131,11 @@ awaitable<void> Node::Impl::fetch_machine(std::string allocation, std::string ta
   co_await unpack_from(std::move(stream), to);
 }
 
-bool Node::Impl::comes_here(const std::string& allocation) const {
+bool Node::Impl::has_namesake(const std::string& allocation) const {
+  const auto& asked = get(allocation).allocation();
   return std::ranges::any_of(runners_, [&](const auto& entry) {
-    const auto& arrival = entry.second->allocation().arrival;
-    return arrival && arrival->from == allocation;
+    const auto& other = entry.second->allocation();
+    return other.id != allocation && other.name == asked.name && other.ns == asked.ns && !entry.second->dead();
   });
 }
 

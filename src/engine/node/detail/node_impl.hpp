@@ -89,7 +89,7 @@ class Node::Impl : private Predecessors {
   awaitable<void> fetch_disk(std::string allocation, std::string to) override;
   awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string allocation) override;
   awaitable<void> fetch_machine(std::string allocation, std::string task, std::string to) override;
-  bool comes_here(const std::string& allocation) const override;
+  bool has_namesake(const std::string& allocation) const override;
   awaitable<void> serve_machine(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
   awaitable<std::shared_ptr<link::Connection>> linked();
   awaitable<void> unpack_from(std::shared_ptr<link::Stream> stream, const std::string& to);

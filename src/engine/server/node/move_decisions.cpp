@@ -101,6 +101,19 @@ Decision<Nothing> decide(const Tables& tables, const MoveAllocation& request, co
   return decision;
 }
 
+Decision<Nothing> decide(const Tables& tables, const DiscardMachines& request, const Context& context) {
+  Decision<Nothing> decision;
+  for (const auto& row : tables.allocations_of_job(request.ns, request.job_id)) {
+    const bool left = row->sleep && row->sleep->left;
+    if (row->group != request.group || !row->client_terminal() || left) continue;
+    Allocation changed = *row;
+    (changed.sleep ? *changed.sleep : changed.sleep.emplace()).left = true;
+    touch(changed, context);
+    decision.changes.push_back(tables::PutAllocation{std::move(changed)});
+  }
+  return decision;
+}
+
 void stay(std::vector<Change>& changes, const Tables& tables, Allocation& leaving, const std::string& why,
           const Context& context) {
   if (const auto destination = destination_of(tables, leaving)) {

@@ -29,6 +29,13 @@ struct MoveAllocation {
 };
 Decision<Nothing> decide(const Tables&, const MoveAllocation&, const Context&);
 
+/// Nobody goes on with what the machines of a group kept where they ended: their nodes remove it, as soon as they are
+/// linked. For machines with a name, whose directories stay for the next allocation of that name.
+struct DiscardMachines {
+  std::string ns, job_id, group;
+};
+Decision<Nothing> decide(const Tables&, const DiscardMachines&, const Context&);
+
 /// All that runs in it are virtual machines that could sleep.
 bool can_move(const model::Allocation& allocation);
 /// It could not move, and nobody has asked again since `asked`, ns since the epoch.

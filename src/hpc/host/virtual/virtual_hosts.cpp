@@ -5,6 +5,7 @@
 #include "host/reconcile.hpp"
 #include "host/virtual/sleep.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/node/move_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
 #include "tables/slurm_members.hpp"
 
@@ -222,6 +223,8 @@ async::awaitable<void> VirtualHosts::forget(const model::Cluster& cluster, const
                                  .cas = {},
                                  .lock_id = {}}};
     co_await server_.apply(std::move(seed));
+    server::DiscardMachines discard{model::kDefaultNamespace, model::pool_job_id(cluster.name, pool.name), name};
+    co_await server_.apply(std::move(discard));
     HostStopped stopped{cluster.name, name};
     co_await server_.apply(std::move(stopped));
   }

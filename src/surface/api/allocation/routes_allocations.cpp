@@ -119,10 +119,22 @@ awaitable<Response> pause_allocation(Api& api, Request request) {
   co_return http::json("{}");
 }
 
+/// A host that is to be awake is woken again at once, and Slurm has to know of it first.
+void require_no_host(const tables::Tables& tables, const model::Allocation& row) {
+  for (const auto& host : tables.hosts("")) {
+    if (row.group != host->name || row.job_id != model::pool_job_id(host->cluster, host->pool)) continue;
+    throw Error(Code::conflict, fmt::format("allocation {} is host '{}' of cluster '{}'", row.id.substr(0, 8),
+                                            host->name, host->cluster))
+        .because("whether a host sleeps is its cluster's to say, which has its Slurm jobs suspended first")
+        .advise(fmt::format("underway host suspend {}", host->name));
+  }
+}
+
 /// Answered when it is asked for: that they sleep is told by the allocation.
 awaitable<Response> suspend_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
+  require_no_host(*tables, *row);
   server::SleepAllocation sleep{row->id};
   co_await apply(api, request, std::move(sleep));
   co_return http::json("{}");

@@ -88,7 +88,7 @@ class Watch {
     const std::string what = fmt::format("Alloc \"{}\" ({})", allocation.id, allocation.name);
     if (allocation.transition.migrate && !std::exchange(seen.marked, true)) line(what + " marked for migration");
     if (allocation.server_terminal() && !std::exchange(seen.stopping, true)) line(what + " draining");
-    look_at_machines(client, allocation, seen, what);
+    if (!fresh || !allocation.client_terminal()) look_at_machines(client, allocation, seen, what);
     if (allocation.client_status == seen.status) return;
     line(fmt::format("{} status {} -> {}", what, describe::spell(seen.status),
                      describe::spell(allocation.client_status)));

@@ -29,9 +29,9 @@ class FakeSource final : public Predecessors {
     os::make_directories(to);
     os::write_file(to + "/saved.json", "memory of " + task, 0600);
   }
-  bool comes_here(const std::string&) const override { return stays_here; }
+  bool has_namesake(const std::string&) const override { return namesake; }
 
-  bool running = true, stays_here = false;
+  bool running = true, namesake = false;
   std::int64_t bytes = 1 << 20;
   int described = 0;
   std::optional<Error> failure;
@@ -153,6 +153,29 @@ TEST_F(RunnerTest, WhatMachinesKeptIsRemovedOnceTheyAreElsewhere) {
   runner->obey(order);
   runtime.settle();
   EXPECT_FALSE(os::exists(kept));
+  EXPECT_TRUE(os::list_directory(directory.path() + "/machines").empty());
+  runner.reset();
+}
+
+TEST_F(RunnerTest, WhatMachinesKeptStaysForTheNextOneOfTheirName) {
+  FakeSource source;
+  source.namesake = true;
+  context.predecessors = &source;
+  const std::string kept = directory.path() + "/machines/web";
+  os::make_directories(kept);
+  auto order = make_order({make_task("main")});
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  drivers.kept_in = kept;
+  run(order);
+  order.order.allocation.desired_status = model::DesiredStatus::stop;
+  runner->obey(order);
+  runtime.settle();
+  ASSERT_TRUE(runner->dead());
+  EXPECT_TRUE(os::exists(kept));
+  order.order.allocation.sleep = model::AllocSleep{.left = true};
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_TRUE(os::exists(kept));
   runner.reset();
 }
 

@@ -38,7 +38,7 @@ class FakePredecessors final : public Predecessors {
     co_return std::vector<protocol::KeptMachine>();
   }
   awaitable<void> fetch_machine(std::string, std::string, std::string) override { co_return; }
-  bool comes_here(const std::string&) const override { return false; }
+  bool has_namesake(const std::string&) const override { return false; }
 
   bool running = false;
   bool breaks_off = false;

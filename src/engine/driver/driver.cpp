@@ -16,6 +16,7 @@ Error only_machines(const char* what) {
 void TaskHandle::pause() { throw only_machines("paused"); }
 void TaskHandle::resume() { throw only_machines("resumed"); }
 void TaskHandle::suspend() { throw only_machines("put to sleep"); }
+os::Fd TaskHandle::console() { throw only_machines("reached by a console"); }
 Checkpoint TaskHandle::checkpoint() { throw only_machines("kept in a checkpoint"); }
 
 }  // namespace underway::driver

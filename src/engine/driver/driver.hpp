@@ -187,6 +187,8 @@ class TaskHandle {
   virtual void suspend();
   /// Keeps it as it is now; it goes on. Blocks: as long as its memory takes to the disk.
   virtual Checkpoint checkpoint();
+  /// Its serial line, connected: both ways, as bytes. Who has it is the only one.
+  virtual os::Fd console();
   /// Of a virtual machine: the directory with all that it goes on from once it sleeps, absolute. Empty: it is none, or
   /// writes to files elsewhere. Blocks: briefly.
   virtual std::string kept_in() const { return {}; }

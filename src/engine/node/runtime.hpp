@@ -184,6 +184,8 @@ class RunningTask {
   /// task's name.
   virtual awaitable<void> suspend() = 0;
   virtual awaitable<protocol::TaskCheckpoint> checkpoint() = 0;
+  /// The serial line of a virtual machine. Errors: unsupported, unavailable; conflict while another session has it.
+  virtual awaitable<std::shared_ptr<ExecSession>> console() = 0;
   /// As driver::TaskHandle::kept_in().
   virtual std::string kept_in() const { return {}; }
 };

@@ -30,6 +30,7 @@
 ///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
 ///   stream "machines.read"  FileRequest   with Path, a task: what its machine keeps, as "disk.read", once it sleeps
 ///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
+///   stream "console"        ExecRequest   without a command: the serial line of the task's virtual machine
 ///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
 ///
 /// In exec streams the server writes standard input as data and {"Width", "Height"} as control, and ends its writing to

@@ -15,6 +15,8 @@
 #include "vm/clone/identity.hpp"
 #include "vm/config.hpp"
 #include "vm/detail/start.hpp"
+#include "vm/machine/command_line.hpp"
+#include "vm/qmp/line_socket.hpp"
 #include "vm/state/arrival.hpp"
 #include "vm/state/shared_memory.hpp"
 
@@ -92,6 +94,12 @@ class MachineTask final : public driver::TaskHandle {
       made = {std::move(saved.id), saved.stored_bytes, saved.created};
     });
     return made;
+  }
+  os::Fd console() override {
+    if (auto line = connect_socket(run_, std::string(kConsoleSocket))) return line;
+    const int error = errno;
+    throw errno_error(error, "the machine's console cannot be reached")
+        .advise("see whether it runs: underway alloc status");
   }
   std::string kept_in() const override {
     const auto text = os::find_file(run_ + "/run.json");

@@ -84,8 +84,8 @@ std::string render(const Refusal& r, std::int64_t now) {
     case Obstacle::quota:
       return fmt::format("{}: the quota of {} {} has {} in use", who, r.need, r.what, r.have);
     case Obstacle::budget:
-      return fmt::format("{}: of {} {}, {} are spent or bound", who, format_money(r.need), r.what,
-                         format_money(r.have));
+      return fmt::format("{}: of {} {}, {} are spent or bound", who, model::format_money(r.need), r.what,
+                         model::format_money(r.have));
     case Obstacle::backing_off:
       return fmt::format("{} was refused {} in a row and is left alone{}", who, counted(r.have, "time"),
                          in(r.until, now));

@@ -459,6 +459,8 @@ class Client {
                  const std::function<bool(std::string_view)>& piece);
   /// Runs the session to its end; returns the command's exit code.
   int exec_in_allocation(const std::string& allocation, const ExecSession& session);
+  /// The serial line of a virtual machine: session.task's, or of the only one.
+  int console_of_allocation(const std::string& allocation, const ExecSession& session);
   int exec_on_host(const std::string& cluster, const std::string& host, const ExecSession& session);
 
   /// Any request: `operator api`. Throws timeout when the answer is not there `within` this time.

@@ -147,6 +147,10 @@ int Client::exec_in_allocation(const std::string& allocation, const ExecSession&
   return run_session("/v1/client/allocation/" + http::percent_encode(allocation) + "/exec", session);
 }
 
+int Client::console_of_allocation(const std::string& allocation, const ExecSession& session) {
+  return run_session("/v1/underway/allocation/" + http::percent_encode(allocation) + "/console", session);
+}
+
 int Client::run_action(const ActionRun& action, const ExecSession& session) {
   http::Query query{{"action", action.action},
                     {"allocID", action.allocation},

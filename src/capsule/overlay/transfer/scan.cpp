@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "os/file.hpp"
 #include "overlay/transfer/detail/frame.hpp"
 #include "overlay/transfer/transfer.hpp"
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "os/file.hpp"
 #include "overlay/transfer/detail/frame.hpp"
 #include "overlay/transfer/detail/scan.hpp"
 #include "overlay/transfer/transfer.hpp"

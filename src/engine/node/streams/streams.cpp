@@ -67,6 +67,11 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
     co_await serve_disk(json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "machines.read") {
     co_await serve_machine(json::decode<protocol::FileRequest>(header), std::move(stream));
+  } else if (method == "console") {
+    const auto request = json::decode<protocol::ExecRequest>(header);
+    const auto process = get(request.alloc).running_task(request.task);
+    auto session = co_await process->console();
+    co_await serve_exec(std::move(session), std::move(stream));
   } else if (method == "node.monitor") {
     co_await serve_monitor(json::decode<protocol::MonitorRequest>(header), std::move(stream));
   } else if (method == "exec" || method == "host.exec") {

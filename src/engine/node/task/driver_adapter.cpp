@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "model/job/memory.hpp"
 #include "node/detail/exec_session.hpp"
+#include "node/detail/socket_session.hpp"
 #include "node/fingerprint/topology.hpp"
 #include "node/kernel_runtime.hpp"
 #include "os/file.hpp"
@@ -177,6 +178,19 @@ class KeptTask final : public RunningTask {
                                                      std::move(session->err), std::move(session->terminal));
   }
 
+  awaitable<std::shared_ptr<ExecSession>> console() override {
+    if (!console_.expired())
+      throw Error(Code::conflict, "somebody else is on the console")
+          .because("a serial line has room for one")
+          .advise("what the guest says is in the task's log: `underway alloc logs -f`");
+    auto turn = std::make_shared<int>(0);
+    console_ = turn;
+    os::Fd line;
+    const auto job = [this, &line] { line = handle_->console(); };
+    co_await blocking(runtime_, job);
+    co_return std::make_shared<detail::SocketSession>(runtime_.executor(), std::move(line), std::move(turn));
+  }
+
   awaitable<void> pause() override {
     const auto job = [this] { handle_->pause(); };
     co_await blocking(runtime_, job);
@@ -235,6 +249,7 @@ class KeptTask final : public RunningTask {
   std::string directory_;
   std::vector<std::string> shortfalls_;
   std::string kept_in_;
+  std::weak_ptr<void> console_;  ///< held by the session that is on it
   Runtime& runtime_;
   std::function<void()> on_leaving_;
   std::function<void()> on_over_;

@@ -174,6 +174,7 @@ class FakeTask final : public RunningTask {
     co_await take("checkpoint");
     co_return protocol::TaskCheckpoint{{}, "c1", 1 << 20, 5};
   }
+  awaitable<std::shared_ptr<ExecSession>> console() override { co_return co_await exec({"console"}, true, 80, 24); }
   std::string kept_in() const override { return keeps_in; }
   void end(TaskEnd with) {
     if (result) return;

@@ -13,20 +13,20 @@
 #include "base/error.hpp"
 
 namespace underway::vm {
-namespace {
 
-os::Fd connect_once(const os::Fd& directory, const std::string& name) {
+os::Fd connect_socket(const std::string& directory, const std::string& name) {
+  // The directory may not be there yet either.
+  const os::Fd place(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) return {};
   os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) throw errno_error(errno, "cannot make a socket");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const auto path = fmt::format("/proc/self/fd/{}/{}", directory.get(), name);
+  const auto path = fmt::format("/proc/self/fd/{}/{}", place.get(), name);
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return socket;
   return {};
 }
-
-}  // namespace
 
 int Deadline::milliseconds() const {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now()).count();
@@ -45,11 +45,7 @@ LineSocket LineSocket::connect(const std::string& directory, const std::string& 
                                Duration within) {
   const Deadline deadline(within);
   for (;;) {
-    // The directory may not be there yet either.
-    const os::Fd place(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (place) {
-      if (auto socket = connect_once(place, name)) return {std::move(socket), who};
-    }
+    if (auto socket = connect_socket(directory, name)) return {std::move(socket), who};
     const int error = errno;
     if (deadline.passed())
       throw Error(Code::unavailable, fmt::format("{} does not answer", who))

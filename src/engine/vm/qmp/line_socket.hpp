@@ -28,13 +28,16 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
+/// To who listens at an address below a directory, however long its path is (unix(7) allows 107 bytes); empty: nobody
+/// does, and errno says why.
+os::Fd connect_socket(const std::string& directory, const std::string& name);
+
 class LineSocket {
  public:
   /// The answers to a schema's question are 200 KiB; nothing that is asked here comes near.
   static constexpr std::size_t kMaxLine = 4U << 20;
 
-  /// Of an address below a directory, however long its path is (unix(7) allows 107 bytes): waits until somebody
-  /// listens. Errors: unavailable after `within`, naming `who`.
+  /// As connect_socket, and waits until somebody listens. Errors: unavailable after `within`, naming `who`.
   static LineSocket connect(const std::string& directory, const std::string& name, const std::string& who,
                             Duration within);
   LineSocket(os::Fd socket, std::string who);

@@ -23,6 +23,22 @@ TEST_F(Life, AGuestBootsAndWhatItSaysIsTheTasksLog) {
   EXPECT_GT(task_->usage().memory_bytes, 50U << 20);
 }
 
+TEST_F(Life, WhoIsOnItsConsoleReadsWhatItSaysAndSoDoesItsLog) {
+  start();
+  const auto console = task_->console();
+  std::string said;
+  const auto until = std::chrono::steady_clock::now() + seconds{60};
+  while (said.find("guest: ready") == std::string::npos && std::chrono::steady_clock::now() < until) {
+    char text[1024];
+    if (!os::wait_for(console.get(), POLLIN, 1'000)) continue;
+    const auto size = ::read(console.get(), text, sizeof text);
+    ASSERT_GT(size, 0) << said;
+    said.append(text, static_cast<std::size_t>(size));
+  }
+  EXPECT_THAT(said, HasSubstr("guest: ready"));
+  EXPECT_THAT(out(), HasSubstr("guest: ready"));
+}
+
 TEST_F(Life, AStopAsksTheGuestByItsAgentAndItEndsCleanly) {
   start();
   Client client(kAddress);

@@ -200,18 +200,39 @@ bool is_isolated(const model::Allocation& allocation, const std::string& task) {
   return it != group->tasks.end() && it->driver != "raw_exec";
 }
 
+/// Of its task, or of the only one.
+std::string task_of(const model::Allocation& allocation, std::string named) {
+  if (!named.empty()) return named;
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr || group->tasks.size() != 1)
+    throw Error(Code::invalid, "missing task: the allocation has more than one");
+  return group->tasks.front().name;
+}
+
+awaitable<Response> console_of_allocation(Api& api, Sessions& sessions, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto allocation = tables->find_allocation(request.param("id"));
+  if (!allocation) throw Error(Code::not_found, "alloc not found");
+  protocol::ExecRequest exec;
+  exec.alloc = allocation->id;
+  exec.tty = true;
+  exec.task = task_of(*allocation, request.query.find("task").value_or(""));
+  const auto* task = allocation->job ? allocation->job->find_group(allocation->group)->find_task(exec.task) : nullptr;
+  if (task != nullptr && task->driver != "qemu")
+    throw Error(Code::unsupported, fmt::format("task '{}' has no console", exec.task))
+        .because(fmt::format("its driver is '{}': only virtual machines have one", task->driver))
+        .advise("a command beside it: underway alloc exec");
+  request.tell(fmt::format("console of task {}", exec.task));
+  co_return session(api, sessions.begin(request), allocation->node_id, "console", std::move(exec));
+}
+
 awaitable<Response> exec_in_allocation(Api& api, Sessions& sessions, Request request) {
   const auto* tables = co_await api.server.read();
   const auto allocation = tables->find_allocation(request.param("id"));
   if (!allocation) co_return unknown_allocation(request);
   auto exec = exec_request(request);
   exec.alloc = allocation->id;
-  if (exec.task.empty()) {
-    const auto* group = allocation->job ? allocation->job->find_group(allocation->group) : nullptr;
-    if (group == nullptr || group->tasks.size() != 1)
-      throw Error(Code::invalid, "missing task: the allocation has more than one");
-    exec.task = group->tasks.front().name;
-  }
+  exec.task = task_of(*allocation, std::move(exec.task));
   request.tell(command_text(exec));
   // A session in a task that its driver does not isolate is a shell on the node.
   if (!is_isolated(*allocation, exec.task)) request.require(right::ns(Capability::alloc_node_exec), allocation->ns);
@@ -282,6 +303,9 @@ void add_exec_routes(Routes& routes, Api& api) {
   };
   routes.add("GET", "/v1/client/allocation/:id/exec", "exec in allocation",
              right::ns(Capability::alloc_exec, of_allocation), with(exec_in_allocation), {.effect = Effect::changes});
+  routes.add("GET", "/v1/underway/allocation/:id/console", "console of allocation",
+             right::ns(Capability::alloc_exec, of_allocation), with(console_of_allocation),
+             {.effect = Effect::changes});
   routes.add("GET", "/v1/job/*id/action", "job action", right::ns(Capability::alloc_exec), with(run_action),
              {.effect = Effect::changes});
   routes.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host", right::operators(Level::write),

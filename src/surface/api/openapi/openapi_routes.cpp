@@ -306,6 +306,10 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/allocation/:id/resume",
        "Has machines go on that were suspended, or paused: {Task}; without, all. 507 when others have the room of one "
        "that sleeps."},
+      {"GET", "/v1/underway/allocation/:id/console",
+       "A WebSocket: the serial line of the ?task's virtual machine, in the frames of /v1/client/allocation/:id/exec. "
+       "One "
+       "at a time is on it."},
       {"PUT|POST", "/v1/underway/allocation/:id/move",
        "Has the allocation's virtual machines go on on another node, with their memory and disks: {Node, Wake, "
        "Cancel}. "

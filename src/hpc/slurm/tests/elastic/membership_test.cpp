@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "slurm/queue.hpp"
+
 namespace underway::slurm {
 namespace {
 

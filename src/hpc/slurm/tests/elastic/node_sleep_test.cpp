@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
+#include "slurm/queue.hpp"
 
 namespace underway::slurm {
 namespace {

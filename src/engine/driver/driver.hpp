@@ -101,6 +101,9 @@ struct TaskSpec {
   /// The allocation that its machine was first started for, of whose id it has its name; empty: this one.
   std::string origin;
 
+  /// Of a virtual machine: the checkpoint that it goes back to; empty: it goes on from where it was, or boots.
+  std::string restore;
+
   std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
 };
@@ -187,7 +190,8 @@ class TaskHandle {
   virtual void suspend();
   /// Keeps it as it is now; it goes on. Blocks: as long as its memory takes to the disk.
   virtual Checkpoint checkpoint();
-  /// Its serial line, connected: both ways, as bytes. Who has it is the only one.
+  /// Its serial line, connected: a socket for bytes both ways, which does not block. One at a time is on it; somebody
+  /// else who connects waits, and is not told. Its end is the machine's.
   virtual os::Fd console();
   /// Of a virtual machine: the directory with all that it goes on from once it sleeps, absolute. Empty: it is none, or
   /// writes to files elsewhere. Blocks: briefly.
@@ -229,6 +233,11 @@ class Driver {
   /// Of what a machine keeps in `directory` (TaskHandle::kept_in()): files elsewhere on this node that it cannot do
   /// without. Blocks: reads them all.
   virtual std::vector<KeptBase> bases(const std::string& directory) const {
+    static_cast<void>(directory);
+    return {};
+  }
+  /// The checkpoints in `directory`, oldest first. Blocks: yes (disk).
+  virtual std::vector<Checkpoint> checkpoints(const std::string& directory) const {
     static_cast<void>(directory);
     return {};
   }

@@ -133,7 +133,7 @@ struct LaunchSpec {
   std::vector<std::string> devices;  ///< /dev files of the devices that it holds; only to start
   std::string cgroup_parent;
   TaskNetwork network;
-  std::string arrived, origin;  ///< as in driver::TaskSpec
+  std::string arrived, origin, restore;  ///< as in driver::TaskSpec
 };
 
 /// An interactive command beside a task, or on the host.
@@ -210,6 +210,7 @@ class TaskDrivers {
   virtual awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) = 0;
   /// As driver::Driver: what a machine's disks are layers over, and whether they could be here.
   virtual awaitable<std::vector<protocol::KeptBase>> bases(std::string driver, std::string directory) = 0;
+  virtual awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) = 0;
   virtual awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) = 0;
   /// Clears away what is left of `spec.attempt`, whose end is known. Throws nothing: it is tried again when the
   /// allocation is removed.

@@ -215,6 +215,7 @@ const Structure& description(Tag<TaskRequest>) {
                                          .wire<&TaskRequest::task>("task", "The task; empty: all.")
                                          .wire<&TaskRequest::signal>("signal", "The signal's name.")
                                          .wire<&TaskRequest::all_tasks>("all_tasks", "Those that have ended too.")
+                                         .wire<&TaskRequest::checkpoint>("checkpoint", "What a machine goes back to.")
                                          .done();
   return structure;
 }

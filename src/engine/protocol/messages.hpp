@@ -18,6 +18,8 @@
 ///   call   "alloc.signal"   TaskRequest -> {}
 ///   call   "alloc.pause", "alloc.resume"   TaskRequest -> {}   of virtual machines; without task as alloc.restart
 ///   call   "alloc.checkpoint"   TaskRequest -> [TaskCheckpoint]   likewise; takes as long as their memory does
+///   call   "alloc.checkpoints"  TaskRequest -> [TaskCheckpoint]   that its machines could go back to, oldest first
+///   call   "alloc.restore"  TaskRequest -> {}   one of its machines goes back to a checkpoint
 ///   call   "machines.describe"   TaskRequest -> [KeptMachine]   of an allocation whose machines are to go elsewhere
 ///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
 ///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
@@ -187,8 +189,9 @@ struct IdentityReply {
 struct TaskRequest {
   std::string id;
   std::string task;
-  std::string signal;      ///< "SIGHUP"; only for alloc.signal
-  bool all_tasks = false;  ///< only for alloc.restart: also those that have ended
+  std::string signal;           ///< "SIGHUP"; only for alloc.signal
+  bool all_tasks = false;       ///< only for alloc.restart: also those that have ended
+  std::string checkpoint = {};  ///< only for alloc.restore
 };
 
 /// A virtual machine as it was at one moment.

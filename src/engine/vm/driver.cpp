@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -70,7 +72,7 @@ class MachineTask final : public driver::TaskHandle {
   driver::ExecSession exec(const driver::ExecRequest& /*request*/) override {
     throw Error(Code::unsupported, "no command can be run in a virtual machine from outside")
         .because("what runs beside it is on its host, and inside there is whatever its image is")
-        .advise("log in by its network, or by its console");
+        .advise("log in by its network, or by its console: underway alloc console");
   }
   void pause() override {
     with_machine([](Machine& machine) {
@@ -98,8 +100,14 @@ class MachineTask final : public driver::TaskHandle {
   os::Fd console() override {
     if (auto line = connect_socket(run_, std::string(kConsoleSocket))) return line;
     const int error = errno;
-    throw errno_error(error, "the machine's console cannot be reached")
-        .advise("see whether it runs: underway alloc status");
+    // The queue of those who wait until whoever is on it leaves is full: no session of this agent's, of which it knows.
+    if (error == EAGAIN)
+      throw Error(Code::conflict, "somebody else is on the machine's console")
+          .because(fmt::format("others wait at '{}/{}'", run_, kConsoleSocket))
+          .advise("end them: `ss -xp` on the node names their processes");
+    throw Error(Code::unavailable, "the machine's console cannot be reached")
+        .because(fmt::format("nobody listens at '{}/{}': {}", run_, kConsoleSocket, std::strerror(error)))
+        .advise("it has ended, or is about to: underway alloc status");
   }
   std::string kept_in() const override {
     const auto text = os::find_file(run_ + "/run.json");
@@ -202,6 +210,11 @@ class Qemu final : public driver::Driver {
   }
 
   std::vector<driver::KeptBase> bases(const std::string& directory) const override { return find_bases(directory); }
+  std::vector<driver::Checkpoint> checkpoints(const std::string& directory) const override {
+    std::vector<driver::Checkpoint> found;
+    for (auto& saved : list_checkpoints(directory)) found.push_back({saved.id, saved.stored_bytes, saved.created});
+    return found;
+  }
   std::string lacks(const std::vector<driver::KeptBase>& bases) const override { return why_not_on(bases); }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {

@@ -123,6 +123,10 @@ class Start {
     lease_ =
         choose_lease(layout_.directory, name, fmt::format("machine '{}' of {}", name, whose()), !incoming_.empty());
     look_where_it_is();
+    if (!spec_.restore.empty() && incoming_.empty()) {
+      step("restore");
+      restore(layout_.directory, spec_.restore, layout_.machine);
+    }
     look_for_saved();
     prepare_disks();
     layout_.machine.generation = generation();

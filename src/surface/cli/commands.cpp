@@ -65,6 +65,7 @@ const std::vector<const Command*>& commands() {
                                                   &alloc_move_command(),
                                                   &alloc_resume_command(),
                                                   &alloc_checkpoint_command(),
+                                                  &alloc_restore_command(),
                                                   &alloc_stop_command(),
                                                   &alloc_fs_command(),
                                                   &eval_status_command(),

@@ -67,6 +67,7 @@ const Command& alloc_suspend_command();
 const Command& alloc_move_command();
 const Command& alloc_resume_command();
 const Command& alloc_checkpoint_command();
+const Command& alloc_restore_command();
 const Command& alloc_stop_command();
 const Command& alloc_fs_command();
 const Command& eval_status_command();

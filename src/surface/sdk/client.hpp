@@ -248,7 +248,7 @@ class Client {
   /// Also those that have ended, in the order of their lifecycle.
   void restart_all_tasks(const std::string& id);
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
-  // Of tasks that are virtual machines; `task` empty: all that run.
+  // Of virtual machines; `task` empty: all that run.
   void pause_allocation(const std::string& id, const std::string& task);
   /// All of them, asked for: whether they sleep is told by the allocation.
   void suspend_allocation(const std::string& id);
@@ -261,6 +261,9 @@ class Client {
   void move_allocation(const std::string& id, const Move& move);
   /// Takes as long as their memory does.
   std::vector<protocol::TaskCheckpoint> checkpoint_allocation(const std::string& id, const std::string& task);
+  /// Those that there are, oldest first.
+  std::vector<protocol::TaskCheckpoint> allocation_checkpoints(const std::string& id, const std::string& task);
+  void restore_allocation(const std::string& id, const std::string& task, const std::string& checkpoint);
   /// The newest result of each check, by id. Asked of the node.
   std::map<std::string, model::CheckResult> allocation_checks(const std::string& id);
   std::vector<model::Evaluation> evaluations(const std::string& prefix = {});

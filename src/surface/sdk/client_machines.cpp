@@ -54,4 +54,14 @@ std::vector<protocol::TaskCheckpoint> Client::checkpoint_allocation(const std::s
   return json::decode_text<std::vector<protocol::TaskCheckpoint>>(response.body, "answer");
 }
 
+std::vector<protocol::TaskCheckpoint> Client::allocation_checkpoints(const std::string& id, const std::string& task) {
+  const auto response = send("GET", machine_path(id, "checkpoints"), {{"task", task}});
+  return json::decode_text<std::vector<protocol::TaskCheckpoint>>(response.body, "answer");
+}
+
+void Client::restore_allocation(const std::string& id, const std::string& task, const std::string& checkpoint) {
+  send("PUT", machine_path(id, "restore"), {},
+       boost::json::serialize(boost::json::object{{"Task", task}, {"Checkpoint", checkpoint}}));
+}
+
 }  // namespace underway::sdk

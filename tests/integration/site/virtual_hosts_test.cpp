@@ -93,6 +93,22 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
   const auto first = machines("v1");
   ASSERT_NE(first, "");
 
+  // Its console is one person's at a time.
+  {
+    const Background console(cluster_->command({"host", "console", "v1"}));
+    EXPECT_TRUE(eventually(seconds(30), [&] {
+      cluster_->underway(
+          {"alloc", "exec", allocations("hello")[0], "/bin/sh", "-c", "echo spoken to all > /dev/console"});
+      return console.told().find("spoken to all") != std::string::npos;
+    })) << console.told();
+    const auto second = cluster_->underway({"host", "console", "v1"}, seconds(30));
+    EXPECT_NE(second.exit_code, 0);
+    EXPECT_THAT(second.err, HasSubstr("somebody else is on the console"));
+  }
+  const auto none = cluster_->underway({"host", "console", "m1"}, seconds(30));
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("its provider is 'local': only virtual machines have one"));
+
   // Paused it answers nobody; then it goes on where it stood still.
   const auto machine = allocations("virtual-burst-hosts");
   ASSERT_EQ(machine.size(), 1U) << told();

@@ -137,6 +137,30 @@ awaitable<void> AllocationRunner::remove_kept() {
   for (auto& [name, runner] : runners_) runner->forget_kept();
 }
 
+awaitable<std::vector<protocol::TaskCheckpoint>> AllocationRunner::checkpoints(std::string task) {
+  if (!task.empty()) get_task(task);
+  std::vector<protocol::TaskCheckpoint> found;
+  for (const auto& [name, runner] : runners_) {
+    const std::string kept = kept_in(name);
+    if ((!task.empty() && name != task) || kept.empty()) continue;
+    for (auto& made : co_await context_.drivers.checkpoints(runner->task().driver, kept)) {
+      made.task = name;
+      found.push_back(std::move(made));
+    }
+  }
+  co_return found;
+}
+
+awaitable<void> AllocationRunner::restore(std::string task, std::string checkpoint) {
+  if (stopping_ || dead())
+    throw Error(Code::invalid, fmt::format("allocation {} has ended, or is about to", id().substr(0, 8)));
+  for (const auto& made : co_await checkpoints(std::move(task))) {
+    if (made.id == checkpoint) co_return get_task(made.task).restore(checkpoint);
+  }
+  throw Error(Code::not_found, fmt::format("allocation {} has no checkpoint '{}'", id().substr(0, 8), checkpoint))
+      .advise(fmt::format("underway alloc checkpoint -list {}", id().substr(0, 8)));
+}
+
 awaitable<std::vector<protocol::KeptMachine>> AllocationRunner::kept_machines() {
   std::vector<protocol::KeptMachine> found;
   for (const auto& [name, runner] : runners_) {

@@ -65,6 +65,12 @@ class AllocationRunner final : private CheckSubject {
   /// made. let_go() waits for it. Errors: not_found, and those of TaskRunner.
   awaitable<std::vector<protocol::TaskCheckpoint>> do_to_machines(std::string task, MachineVerb verb);
 
+  /// Without a task: of all. Errors: not_found (the task).
+  awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string task);
+  /// The machine that has it goes back to a checkpoint. Without a task, whichever has it. Errors: not_found; invalid
+  /// (it is being stopped).
+  awaitable<void> restore(std::string task, std::string checkpoint);
+
   const std::string& id() const { return allocation_->id; }
   const model::Allocation& allocation() const { return *allocation_; }
   bool dead() const;

@@ -23,6 +23,7 @@ const Structure& description(Tag<TaskRecord>) {
           .wire<&TaskRecord::handle>("Handle", "How the driver finds it again.")
           .wire<&TaskRecord::stopping>("Stopping", "Whether it was told to stop.")
           .wire<&TaskRecord::kept_in>("KeptIn", "Where the machine keeps what it goes on from.")
+          .wire<&TaskRecord::restore>("Restore", "The checkpoint that the machine goes back to.")
           .wire<&TaskRecord::failures>("Failures", "What went wrong with it.")
           .done();
   return structure;

@@ -31,6 +31,7 @@ struct TaskRecord {
   boost::json::value handle;  ///< the driver's; null until it answered
   bool stopping = false;      ///< it was told to stop
   std::string kept_in;        ///< of a machine, since it last ran: RunningTask::kept_in()
+  std::string restore;        ///< the checkpoint that its machine goes back to at its next start
   TaskFailures failures;      ///< ends that nobody asked for, and starts that came to nothing
 };
 

@@ -42,6 +42,11 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
   } else if (method == "alloc.checkpoint") {
     const auto made = co_await runner.do_to_machines(request.task, MachineVerb::checkpoint);
     co_return json::to_value(made);
+  } else if (method == "alloc.checkpoints") {
+    const auto kept = co_await runner.checkpoints(request.task);
+    co_return json::to_value(kept);
+  } else if (method == "alloc.restore") {
+    co_await runner.restore(request.task, request.checkpoint);
   } else if (method == "machines.describe") {
     const auto kept = co_await runner.kept_machines();
     co_return json::to_value(kept);

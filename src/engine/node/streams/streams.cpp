@@ -69,8 +69,7 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
     co_await serve_machine(json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "console") {
     const auto request = json::decode<protocol::ExecRequest>(header);
-    const auto process = get(request.alloc).running_task(request.task);
-    auto session = co_await process->console();
+    std::shared_ptr<ExecSession> session = co_await get(request.alloc).running_task(request.task)->console();
     co_await serve_exec(std::move(session), std::move(stream));
   } else if (method == "node.monitor") {
     co_await serve_monitor(json::decode<protocol::MonitorRequest>(header), std::move(stream));
@@ -213,7 +212,13 @@ awaitable<void> Node::Impl::serve_file(std::string method, protocol::FileRequest
 
 namespace {
 
-/// From the peer to the command: input, size of the terminal, end of input. Broken off: the command dies.
+/// Broken off, the command dies: also one that reads nothing, for which its input waits.
+awaitable<void> end_with_peer(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream) {
+  co_await stream->broken_off();
+  session->kill();
+}
+
+/// From the peer to the command: input, size of the terminal, end of input.
 awaitable<void> feed(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream) {
   try {
     while (auto chunk = co_await stream->read()) {
@@ -229,10 +234,9 @@ awaitable<void> feed(std::shared_ptr<ExecSession> session, std::shared_ptr<link:
       }
     }
     session->end_input();
-    co_await stream->broken_off();
-  } catch (const Error&) {  // broken off before the end of the input
+  } catch (const Error&) {  // broken off before the end of the input, or nobody takes it any more
+    session->kill();
   }
-  session->kill();
 }
 
 }  // namespace
@@ -240,6 +244,7 @@ awaitable<void> feed(std::shared_ptr<ExecSession> session, std::shared_ptr<link:
 awaitable<void> Node::Impl::serve_exec(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream) {
   async::TaskGroup input(loop_.executor(), "exec input");
   input.spawn("input", feed(session, stream));
+  input.spawn("end", end_with_peer(session, stream));
   std::exception_ptr failure;
   try {
     while (auto output = co_await session->read())

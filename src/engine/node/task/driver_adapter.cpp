@@ -48,6 +48,7 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
                  spec.network.resolver_file};
   out.arrived = spec.arrived;
   out.origin = spec.origin;
+  out.restore = spec.restore;
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
@@ -412,6 +413,16 @@ awaitable<std::vector<protocol::KeptBase>> DriverAdapter::bases(std::string name
   const auto look = [&] {
     for (auto& base : driver.bases(directory))
       found.push_back({std::move(base.path), static_cast<std::int64_t>(base.bytes), std::move(base.sha256)});
+  };
+  co_await blocking(runtime_, look);
+  co_return found;
+}
+
+awaitable<std::vector<protocol::TaskCheckpoint>> DriverAdapter::checkpoints(std::string name, std::string directory) {
+  const driver::Driver& driver = get(name);
+  std::vector<protocol::TaskCheckpoint> found;
+  const auto look = [&] {
+    for (auto& made : driver.checkpoints(directory)) found.push_back({{}, std::move(made.id), made.bytes, made.at});
   };
   co_await blocking(runtime_, look);
   co_return found;

@@ -35,6 +35,7 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
   awaitable<void> discard(LaunchSpec spec) override;
   awaitable<std::vector<protocol::KeptBase>> bases(std::string driver, std::string directory) override;
+  awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) override;
   awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) override;
   /// As driver::Driver.
   awaitable<bool> reap_leftovers(bool end_them);

@@ -1,4 +1,6 @@
 // What can be done to a task that is a virtual machine, while it runs.
+#include <signal.h>
+
 #include "base/text.hpp"
 #include "node/task/task_event.hpp"
 #include "node/task/task_runner.hpp"
@@ -59,6 +61,20 @@ awaitable<void> TaskRunner::suspend() {
     error.while_doing(fmt::format("putting task '{}' to sleep", task_->name));
     throw;
   }
+}
+
+void TaskRunner::restore(const std::string& checkpoint) {
+  std::shared_ptr<void> turn;
+  if (process_) turn = take_machine(MachineVerb::suspend);
+  record_.restore = checkpoint;
+  changed();
+  record_event(event::make(protocol::event::kRestored, fmt::format("It goes back to checkpoint {}", checkpoint)));
+  if (process_) give_up_machine();
+}
+
+void TaskRunner::give_up_machine() {
+  asked_.restart = EndKind::asked_restart;
+  process_->stop(SIGKILL, Duration{0});
 }
 
 void TaskRunner::forget_kept() {

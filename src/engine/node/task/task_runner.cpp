@@ -262,7 +262,10 @@ awaitable<void> TaskRunner::reattach() {
     record_event(event::make(protocol::event::kStarted, "Task started by client"));
   }
   co_await open_api();
-  if (record_.stopping) kill(std::nullopt, false);
+  if (record_.stopping)
+    kill(std::nullopt, false);
+  else if (!record_.restore.empty())
+    give_up_machine();  // an agent before us died over it
 }
 
 awaitable<void> TaskRunner::run() {
@@ -388,6 +391,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
     record_.kept_in = process_->kept_in();
+    record_.restore.clear();
     ++context_.stats.task_starts;
     ++starts_;
     become(TaskRunState::running);
@@ -409,6 +413,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     failed = error;
   }
   record_.launched = false;
+  record_.restore.clear();  // what cannot be gone back to is not tried again: it goes on from where it was
   if (asked_.kill) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = protocol::event::kFailedArtifactDownload;
@@ -451,6 +456,7 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
   spec.log_disabled = task_->logs.disabled;
   spec.cgroup_parent = context_.options.cgroup_parent;
+  spec.restore = record_.restore;
   if (allocation_->arrival) {
     spec.origin = allocation_->arrival->origin;
     spec.arrived = arrived_machine(environment_.directory().root(), task_->name);

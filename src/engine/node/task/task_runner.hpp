@@ -64,6 +64,9 @@ class TaskRunner final : private TaskSubject {
   /// Puts a virtual machine to sleep; it goes on from there when it is permitted to. That counts as no failure. Errors:
   /// as of do_to_machine; then it runs on.
   awaitable<void> suspend();
+  /// Has a virtual machine go back to a checkpoint: what it has done since is gone. One that sleeps, or is about to
+  /// start, does so at its next start.
+  void restore(const std::string& checkpoint);
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
   void update(std::shared_ptr<const model::Allocation> allocation);
   /// Failed or over before it could run: it never starts.
@@ -128,6 +131,8 @@ class TaskRunner final : private TaskSubject {
   void become(model::TaskRunState state);
   /// Has the turn with the machine: one verb at a time.
   std::shared_ptr<void> take_machine(MachineVerb verb);
+  /// Its machine ends at once, and starts again: nobody needs what it is in the middle of.
+  void give_up_machine();
   awaitable<void> until_permitted();
   void tell_wait();
   /// Setup and start. Nothing: it runs.

@@ -249,6 +249,9 @@ class FakeDrivers final : public TaskDrivers {
     co_return lacking;
   }
 
+  awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string, std::string) override { co_return kept; }
+
+  std::vector<protocol::TaskCheckpoint> kept;
   std::vector<protocol::KeptBase> on_bases, asked_bases;
   std::string kept_in;  ///< of machines that are started
   std::string lacking;  ///< why machines cannot be here

@@ -176,6 +176,23 @@ TEST_F(NodeTest, ACommandWhoseClientIsGoneDiesAlsoAfterTheEndOfItsInput) {
   EXPECT_TRUE(server.until([&] { return ::kill(pid, 0) != 0; }));
 }
 
+TEST_F(NodeTest, ACommandThatReadsNothingDiesWithItsClientThoughInputWaitsForIt) {
+  const auto id = run(shell("exec sleep 1000"), model::JobType::service);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+  const auto begin = [&]() -> awaitable<pid_t> {
+    const boost::json::value request = boost::json::object{
+        {"alloc", id}, {"task", "main"}, {"command", boost::json::array{"/bin/sh", "-c", "echo $$; exec sleep 999"}}};
+    const auto stream = co_await server.connection->open("exec", request);
+    const auto chunk = co_await stream->read();
+    // More than a pipe takes (64 KiB, pipe(7)), and less than a stream's window.
+    co_await stream->write(std::string(200'000, 'x'));
+    co_return chunk ? static_cast<pid_t>(std::stoi(chunk->bytes)) : 0;
+  };
+  const pid_t pid = server.loop.run_until_done(begin());
+  ASSERT_GT(pid, 0);
+  EXPECT_TRUE(server.until([&] { return ::kill(pid, 0) != 0; }));
+}
+
 TEST_F(NodeTest, CommandsRunBesideATaskAndOnTheHost) {
   const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
   pid_of(id);

@@ -1,4 +1,6 @@
 // A machine as a task: it starts, is taken back, ends.
+#include <poll.h>
+
 #include <thread>
 
 #include <boost/json/parse.hpp>
@@ -11,7 +13,21 @@
 namespace underway::vm {
 namespace {
 
-class Life : public MachineTest {};
+class Life : public MachineTest {
+ protected:
+  /// What a console says until `text` is in it.
+  static std::string listen(const os::Fd& console, const std::string& text, Duration within = seconds{120}) {
+    const Deadline deadline(within);
+    std::string said;
+    while (said.find(text) == std::string::npos && os::wait_for(console.get(), POLLIN, deadline.milliseconds())) {
+      char bytes[1024];
+      const auto size = ::read(console.get(), bytes, sizeof bytes);
+      if (size <= 0) break;
+      said.append(bytes, static_cast<std::size_t>(size));
+    }
+    return said;
+  }
+};
 
 TEST_F(Life, AGuestBootsAndWhatItSaysIsTheTasksLog) {
   start();
@@ -26,17 +42,25 @@ TEST_F(Life, AGuestBootsAndWhatItSaysIsTheTasksLog) {
 TEST_F(Life, WhoIsOnItsConsoleReadsWhatItSaysAndSoDoesItsLog) {
   start();
   const auto console = task_->console();
-  std::string said;
-  const auto until = std::chrono::steady_clock::now() + seconds{60};
-  while (said.find("guest: ready") == std::string::npos && std::chrono::steady_clock::now() < until) {
-    char text[1024];
-    if (!os::wait_for(console.get(), POLLIN, 1'000)) continue;
-    const auto size = ::read(console.get(), text, sizeof text);
-    ASSERT_GT(size, 0) << said;
-    said.append(text, static_cast<std::size_t>(size));
-  }
-  EXPECT_THAT(said, HasSubstr("guest: ready"));
+  EXPECT_THAT(listen(console, "guest: ready"), HasSubstr("guest: ready"));
   EXPECT_THAT(out(), HasSubstr("guest: ready"));
+}
+
+TEST_F(Life, WhoIsOnItsConsoleTypesWhoLeavesItEndsNothingAndTheNextOneComes) {
+  // A shell, on its console.
+  spec_.config = config({{"initrd", source_dir() + "/build/guest/initrd"}, {"guest_agent", false}});
+  start();
+  auto console = task_->console();
+  ASSERT_THAT(listen(console, "guest: up"), HasSubstr("guest: up"));
+  os::write_all(console, "echo said-$((6 * 7))\n", "the console");
+  EXPECT_THAT(listen(console, "said-42"), HasSubstr("said-42"));
+  console.reset();
+  console = task_->console();
+  os::write_all(console, "echo said-$((6 * 8))\n", "the console");
+  EXPECT_THAT(listen(console, "said-48"), HasSubstr("said-48"));
+  task_->stop(SIGKILL, {});
+  ASSERT_TRUE(task_->wait(seconds{60}));
+  EXPECT_THAT(failure([&] { task_->console(); }), HasSubstr("nobody listens at"));
 }
 
 TEST_F(Life, AStopAsksTheGuestByItsAgentAndItEndsCleanly) {

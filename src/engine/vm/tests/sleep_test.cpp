@@ -263,10 +263,10 @@ TEST_F(Sleep, ACheckpointGoesOnRunningAndIsGoneBackToAsOfThen) {
   client.emplace(kAddress);
   EXPECT_EQ(client->next(), 4U);
   EXPECT_EQ(client->ask("check"), "ok 4");
-  // It can be gone back to once more.
+  // It can be gone back to once more, as who starts it says.
   end();
-  restore(state(), ids[2], running);
   spec_.config = on_disk();
+  spec_.restore = ids[2];
   start();
   client.emplace(kAddress);
   EXPECT_EQ(client->next(), 4U);

@@ -217,11 +217,6 @@ awaitable<Response> console_of_allocation(Api& api, Sessions& sessions, Request 
   exec.alloc = allocation->id;
   exec.tty = true;
   exec.task = task_of(*allocation, request.query.find("task").value_or(""));
-  const auto* task = allocation->job ? allocation->job->find_group(allocation->group)->find_task(exec.task) : nullptr;
-  if (task != nullptr && task->driver != "qemu")
-    throw Error(Code::unsupported, fmt::format("task '{}' has no console", exec.task))
-        .because(fmt::format("its driver is '{}': only virtual machines have one", task->driver))
-        .advise("a command beside it: underway alloc exec");
   request.tell(fmt::format("console of task {}", exec.task));
   co_return session(api, sessions.begin(request), allocation->node_id, "console", std::move(exec));
 }

@@ -86,6 +86,7 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
     };
     ask.task = !text("TaskName").empty() ? text("TaskName") : text("Task");
     ask.signal = text("Signal");
+    ask.checkpoint = text("Checkpoint");
     const auto* all = json::find_member(body, "AllTasks");
     ask.all_tasks = all != nullptr && all->is_bool() && all->get_bool();
   }
@@ -119,14 +120,16 @@ awaitable<Response> pause_allocation(Api& api, Request request) {
   co_return http::json("{}");
 }
 
-/// A host that is to be awake is woken again at once, and Slurm has to know of it first.
-void require_no_host(const tables::Tables& tables, const model::Allocation& row) {
-  for (const auto& host : tables.hosts("")) {
+/// Of a host others decide: one that is to be awake is woken again at once; and Slurm has to know of what happens to
+/// it, of a return to an earlier moment, too, in which it had other jobs.
+void require_no_host(const tables::Tables& tables, const model::Allocation& row, const std::string& what) {
+  for (const auto& host : tables.hosts()) {
     if (row.group != host->name || row.job_id != model::pool_job_id(host->cluster, host->pool)) continue;
     throw Error(Code::conflict, fmt::format("allocation {} is host '{}' of cluster '{}'", row.id.substr(0, 8),
                                             host->name, host->cluster))
-        .because("whether a host sleeps is its cluster's to say, which has its Slurm jobs suspended first")
-        .advise(fmt::format("underway host suspend {}", host->name));
+        .because(fmt::format("whether a host {} is its cluster's to say, with its Slurm jobs", what))
+        .advise(what == "sleeps" ? fmt::format("underway host suspend {}", host->name)
+                                 : std::string("have the host made anew"));
   }
 }
 
@@ -134,7 +137,7 @@ void require_no_host(const tables::Tables& tables, const model::Allocation& row)
 awaitable<Response> suspend_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
-  require_no_host(*tables, *row);
+  require_no_host(*tables, *row, "sleeps");
   server::SleepAllocation sleep{row->id};
   co_await apply(api, request, std::move(sleep));
   co_return http::json("{}");
@@ -181,6 +184,19 @@ awaitable<Response> checkpoint_allocation(Api& api, Request request) {
   co_return http::json(boost::json::serialize(made));
 }
 
+awaitable<Response> list_checkpoints(Api& api, Request request) {
+  const auto found = co_await ask_node(api, request, "alloc.checkpoints");
+  co_return http::json(boost::json::serialize(found));
+}
+
+awaitable<Response> restore_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  require_no_host(*tables, *get_allocation(*tables, request.param("id")), "goes back");
+  request.tell("machine set back");
+  co_await ask_node(api, request, "alloc.restore");
+  co_return http::json("{}");
+}
+
 awaitable<Response> allocation_stats(Api& api, Request request) {
   const auto stats = co_await ask_node(api, request, "alloc.stats");
   co_return http::json(boost::json::serialize(stats));
@@ -217,6 +233,10 @@ void add_allocation_routes(Routes& routes, Api& api) {
   routes.add("PUT|POST", "/v1/underway/allocation/:id/suspend", "suspend allocation", lifecycle,
              with(suspend_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/resume", "resume allocation", lifecycle, with(resume_allocation));
+  routes.add("GET", "/v1/underway/allocation/:id/checkpoints", "list checkpoints",
+             right::ns(Capability::read_job, of_allocation), with(list_checkpoints));
+  routes.add("PUT|POST", "/v1/underway/allocation/:id/restore", "restore allocation", lifecycle,
+             with(restore_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/move", "move allocation", lifecycle, with(move_allocation));
   routes.add("PUT|POST", "/v1/underway/allocation/:id/checkpoint", "checkpoint allocation", lifecycle,
              with(checkpoint_allocation));

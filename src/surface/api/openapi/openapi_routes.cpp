@@ -308,8 +308,14 @@ const std::vector<Documented>& documented_routes() {
        "that sleeps."},
       {"GET", "/v1/underway/allocation/:id/console",
        "A WebSocket: the serial line of the ?task's virtual machine, in the frames of /v1/client/allocation/:id/exec. "
-       "One "
-       "at a time is on it."},
+       "One at a time is on it."},
+      {"GET", "/v1/underway/allocation/:id/checkpoints",
+       "The checkpoints that the allocation's virtual machines could go back to, oldest first; ?task.", nullptr,
+       &structure_of<protocol::TaskCheckpoint>(), true},
+      {"PUT|POST", "/v1/underway/allocation/:id/restore",
+       "Has a virtual machine of the allocation go back to a checkpoint: {Checkpoint, Task}; without Task, the one "
+       "that has "
+       "it. What it has done since is gone."},
       {"PUT|POST", "/v1/underway/allocation/:id/move",
        "Has the allocation's virtual machines go on on another node, with their memory and disks: {Node, Wake, "
        "Cancel}. "

@@ -62,6 +62,12 @@ std::optional<std::string> EscapeFilter::pass(std::string_view typed) {
   return out;
 }
 
+std::optional<std::string> typed_to_console(std::string_view typed) {
+  constexpr char kLeave = 0x1d;  // a terminal sends it for Ctrl-]
+  if (typed.find(kLeave) != std::string_view::npos) return std::nullopt;
+  return std::string(typed);
+}
+
 int run_in_terminal(sdk::ExecSession session, bool interactive, std::optional<char> escape,
                     const std::function<int(const sdk::ExecSession&)>& start) {
   if (!interactive) session.in = -1;

@@ -31,6 +31,10 @@ class EscapeFilter {
   Indexed at_ = Indexed::beginning;
 };
 
+/// What is to be sent of `typed` to a console: nothing once Ctrl-] is in it, which leaves it, as of virsh(1) and
+/// telnet(1). What ssh(1) has would end the session of who comes through one.
+std::optional<std::string> typed_to_console(std::string_view typed);
+
 /// A session on our own descriptors. `tty`: a terminal on the other side too; by default when ours is one.
 /// Runs `start` and restores the terminal whatever happens. Returns the command's exit code; kFailed when `escape` was
 /// typed.

@@ -1,4 +1,4 @@
-// Allocations that are virtual machines: pause, suspend, resume, checkpoint.
+// Allocations that are virtual machines: pause, suspend, resume, checkpoint, restore.
 #include "base/error.hpp"
 #include "base/json/json.hpp"
 #include "base/text.hpp"
@@ -64,16 +64,31 @@ int resume_machines(const Arguments& arguments) {
 
 int checkpoint_machines(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto made =
-      client.checkpoint_allocation(resolve_allocation(client, arguments.positional()[0]), arguments.get("task"));
+  const auto id = resolve_allocation(client, arguments.positional()[0]);
+  const auto made = arguments.has("list") ? client.allocation_checkpoints(id, arguments.get("task"))
+                                          : client.checkpoint_allocation(id, arguments.get("task"));
   if (arguments.has("json")) {
     print_json(json::to_value(made));
     return kDone;
   }
-  Table table({"Task", "Checkpoint", "Memory"});
+  Table table({"Task", "Checkpoint", "Memory", "Made"});
   for (const auto& checkpoint : made)
-    table.add({checkpoint.task, checkpoint.id, human_bytes(static_cast<std::uint64_t>(checkpoint.bytes))});
+    table.add({checkpoint.task, checkpoint.id, human_bytes(static_cast<std::uint64_t>(checkpoint.bytes)),
+               ago(checkpoint.at)});
   table.print();
+  return kDone;
+}
+
+int restore_machine(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto id = resolve_allocation(client, arguments.positional()[0]);
+  const std::string checkpoint = arguments.positional()[1];
+  if (!arguments.has("yes") &&
+      !confirm(fmt::format("What allocation {} has done since checkpoint {} is lost. Are you sure?", short_id(id),
+                           checkpoint)))
+    throw Error(Code::conflict, "nothing was changed").advise("-yes answers the question");
+  client.restore_allocation(id, arguments.get("task"), checkpoint);
+  print(fmt::format("Allocation {} goes back to checkpoint {}\n", short_id(id), checkpoint));
   return kDone;
 }
 
@@ -134,12 +149,37 @@ const Command& alloc_checkpoint_command() {
       .summary = "Keeps a virtual machine as it is now, memory and disks.",
       .details =
           "It stands still until its memory is written, and goes on. It is kept on its node, beside its disks, with as "
-          "many as `checkpoints` of its config says; a machine with `clone` can begin there. Prints what it is called.",
-      .examples = {"underway alloc checkpoint 3b1c", "underway alloc checkpoint -task db -json 3b1c"},
-      .flags = {kMachine, {"json", "", "As JSON."}},
+          "many as `checkpoints` of its config says; a machine with `clone` can begin there, and `underway alloc "
+          "restore` "
+          "goes back to it. Prints what it is called.",
+      .examples = {"underway alloc checkpoint 3b1c", "underway alloc checkpoint -task db -json 3b1c",
+                   "underway alloc checkpoint -list 3b1c"},
+      .flags = {kMachine, {"list", "", "Makes none, and shows those that there are."}, {"json", "", "As JSON."}},
       .least = 1,
       .most = 1,
       .run = checkpoint_machines};
+  return command;
+}
+
+const Command& alloc_restore_command() {
+  static const Command command{
+      .name = "alloc restore",
+      .arguments = "ID CHECKPOINT",
+      .summary = "Has a virtual machine go back to a checkpoint, memory and disks.",
+      .details =
+          "It ends at once, and goes on as it was when the checkpoint was made; what it has done since is lost, and "
+          "its "
+          "connections are. The checkpoint stays. Its guest is told by its generation id that it lives a second time, "
+          "and "
+          "what it keeps of random numbers and times is its own to look after. One whose memory or disks cannot be "
+          "read "
+          "whole is refused, and the machine goes on from its disk.",
+      .examples = {"underway alloc checkpoint -list 3b1c", "underway alloc restore 3b1c c-20261127T2230"},
+      .flags = {{"task", "NAME", "The machine's task; not needed, as checkpoints have names of their own."},
+                {"yes", "", "Does not ask."}},
+      .least = 2,
+      .most = 2,
+      .run = restore_machine};
   return command;
 }
 

@@ -37,5 +37,11 @@ TEST(EscapeFilter, HoldsATildeBackUntilItKnowsWhatItIs) {
   EXPECT_EQ(filter.pass("x"), "~x");
 }
 
+TEST(Console, IsLeftByControlAndBracketAndTakesEverythingElse) {
+  EXPECT_EQ(typed_to_console("root\r~.\x1b[A\x03"), "root\r~.\x1b[A\x03");
+  EXPECT_EQ(typed_to_console("\x1d"), std::nullopt);
+  EXPECT_EQ(typed_to_console("reboot\x1d\r"), std::nullopt) << "what was typed with it is not sent either";
+}
+
 }  // namespace
 }  // namespace underway::cli

@@ -193,5 +193,43 @@ TEST_F(MachineVerbTest, SleepOnWhenTheAgentIsStartedAgain) {
   EXPECT_TRUE(runner->update().sleep->asleep);
 }
 
+TEST_F(MachineVerbTest, AMachineGoesBackToACheckpointAtItsNextStartAlsoWhenTheAgentDies) {
+  drivers.kept_in = directory.path() + "/machines/web";
+  drivers.kept = {{{}, "c1", 7, 5}};
+  run(make_order({make_task("main")}));
+  const auto restored = [&](const std::string& id) {
+    std::optional<Error> failed;
+    const auto ask = [&]() -> awaitable<void> {
+      try {
+        co_await runner->restore("", id);
+      } catch (const Error& error) {
+        failed = error;
+      }
+    };
+    runtime.run(ask());
+    runtime.settle();
+    return failed;
+  };
+  const auto unknown = restored("c9");
+  ASSERT_TRUE(unknown);
+  EXPECT_THAT(unknown->text(), HasSubstr("has no checkpoint 'c9'"));
+  EXPECT_EQ(drivers.order.size(), 1u) << "it runs on";
+
+  drivers.end_when_stopped = true;
+  ASSERT_FALSE(restored("c1"));
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(process().spec.restore, "c1");
+  EXPECT_EQ(state().state, model::TaskRunState::running);
+  EXPECT_EQ(state().restarts, 1);
+  runner->restart("main");
+  runtime.settle();
+  EXPECT_EQ(process().spec.restore, "") << "once";
+
+  process().ends_when_stopped = false;
+  ASSERT_FALSE(restored("c1"));
+  restart_agent();
+  EXPECT_EQ(process().stops.back().first, SIGKILL) << "what had begun is finished";
+}
+
 }  // namespace
 }  // namespace underway::node

@@ -172,7 +172,10 @@ awaitable<void> repeat(boost::json::value header, std::shared_ptr<Stream> stream
 class ExecTest : public NodeSideTest {
  protected:
   void begin(const std::string& query = "task=t&command=[\"cat\"]") {
-    const auto response = world.get("/v1/client/allocation/" + id + "/exec?" + query);
+    begin_at("/v1/client/allocation/" + id + "/exec?" + query);
+  }
+  void begin_at(const std::string& path) {
+    const auto response = world.get(path);
     ASSERT_TRUE(response.upgrade) << response.status << response.body;
     auto [ours, theirs] = link::FakeSocket::pair();
     socket = ours;
@@ -247,6 +250,24 @@ TEST_F(ExecTest, TellsWhyTheNodeRefused) {
   const auto frames = hear();
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(frames[0], R"({"stderr":{"data":")" + base64_encode("command 'nope' does not exist\n") + R"("}})");
+}
+
+TEST_F(ExecTest, OfAConsoleIsBytesBothWaysAndGoesOnWhenStandardInputEnds) {
+  protocol::ExecRequest asked;
+  node.streams["console"] = [&](boost::json::value header, std::shared_ptr<Stream> stream) -> awaitable<void> {
+    asked = json::decode<protocol::ExecRequest>(header);
+    while (auto chunk = co_await stream->read()) co_await stream->write(Channel::data, "echo " + chunk->bytes);
+  };
+  begin_at("/v1/underway/allocation/" + id + "/console");
+  say(R"({"stdin":{"close":true}})");
+  say(R"({"stdin":{"data":")" + base64_encode("root") + R"("}})");
+  const auto answer = world.loop.run_until_done(socket->read());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->data, R"({"stdout":{"data":")" + base64_encode("echo root") + R"("}})");
+  EXPECT_EQ(asked.alloc, id);
+  EXPECT_EQ(asked.task, "t") << "the only one";
+  world.loop.run_until_done(socket->close(http::CloseCode::normal, ""));
+  EXPECT_EQ(world.get("/v1/underway/allocation/" + uuid(9) + "/console").status, 404);
 }
 
 TEST_F(ExecTest, EndsTheCommandWhenItsClientVanishes) {

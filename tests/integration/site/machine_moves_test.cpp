@@ -200,10 +200,14 @@ TEST_F(MachineMoves, WhenTheyAreAskedTo) {
   // Nowhere else is room: it waits for that, and runs on.
   ASSERT_EQ(cluster_->underway({"node", "eligibility", "-disable", other(from)}).exit_code, 0);
   const auto here = id_of("moving-burst-hosts");
-  ASSERT_EQ(cluster_->underway({"alloc", "move", "-detach", here}, seconds(30)).exit_code, 0);
-  EXPECT_TRUE(eventually(seconds(10), [&] {
-    return cluster_->underway({"alloc", "status", here}).out.find("as soon as a node has room") != std::string::npos;
-  })) << cluster_->underway({"alloc", "status", here}).out;
+  const auto status = [&] { return cluster_->underway({"alloc", "status", here}).out; };
+  // A node is empty as soon as another one has it all, which may be a moment before it goes on there.
+  ASSERT_TRUE(eventually(seconds(30), [&] { return status().find("Client Status       = running") != std::string::npos; }))
+      << status();
+  const auto asked = cluster_->underway({"alloc", "move", "-detach", here}, seconds(30));
+  ASSERT_EQ(asked.exit_code, 0) << asked.err << told();
+  EXPECT_TRUE(eventually(seconds(10), [&] { return status().find("as soon as a node has room") != std::string::npos; }))
+      << status();
   ASSERT_EQ(cluster_->underway({"alloc", "move", "-cancel", here}, seconds(30)).exit_code, 0);
   ASSERT_EQ(cluster_->underway({"node", "eligibility", "-enable", other(from)}).exit_code, 0);
   EXPECT_TRUE(stays(seconds(3), [&] { return holds(from) && !holds(other(from)); }));

@@ -85,6 +85,7 @@ void Planner::stop(const Stop& stop, const std::string& next) {
   Allocation row = *stop.allocation;
   row.desired_status = model::DesiredStatus::stop;
   row.desired_description = stop.description;
+  row.transition.with_machines = false;  // unless somebody takes them in: move()
   if (stop.lost) {
     row.client_status = ClientStatus::lost;
     row.client_description = "the node is down";

@@ -177,6 +177,7 @@ void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& g
     if (along) send_machines(*old, moved);
     const std::string next = moved.id;
     stop({old, kMigrating, false}, next);
+    plan_.stopped.back().transition.with_machines = along;
     ++plan_.groups[group.name].migrate;
     return;
   }

@@ -333,6 +333,7 @@ Decision<std::string> decide(const Tables& tables, const StopAllocation& request
   model::Allocation allocation = *current;
   allocation.desired_status = model::DesiredStatus::stop;
   allocation.desired_description = "alloc was stopped by an operator";
+  allocation.transition.with_machines = false;
   // What has done its work is over; anything else goes on in another one, which is its successor.
   if (allocation.client_status != ClientStatus::complete) allocation.transition.migrate = true;
   if (request.reschedule) allocation.transition.reschedule = true;

@@ -241,6 +241,28 @@ TEST_F(Move, EndsWithTheDeadlineOfADrain) {
   EXPECT_TRUE(gate(second).start) << "and begins anew";
 }
 
+TEST_F(Move, IsOverForOneThatIsStoppedWhileItWaitsForRoom) {
+  desk.register_job(machine("other"));
+  desk.run(MoveAllocation{.id = first});
+  ASSERT_FALSE(next());
+  desk.run(StopAllocation{first});
+  EXPECT_FALSE(is_leaving(*row(first)));
+  EXPECT_TRUE(gate(first).stop);
+}
+
+TEST_F(Move, IsOverForOneThatIsReplacedByAnotherVersionWhileItWaitsForRoom) {
+  desk.register_job(machine("other"));
+  desk.run(MoveAllocation{.id = first});
+  ASSERT_FALSE(next());
+  auto changed = machine("vm");
+  changed.groups[0].tasks[0].config = boost::json::object{{"image", "/srv/newer"}};
+  desk.register_job(changed);
+  ASSERT_TRUE(row(first)->server_terminal());
+  EXPECT_TRUE(gate(first).stop);
+  ASSERT_TRUE(next());
+  EXPECT_FALSE(next()->arrival) << "it begins with its own image";
+}
+
 TEST_F(Move, EndsWithItsJob) {
   desk.run(MoveAllocation{.id = first});
   arrives(next()->id, ArrivalPhase::ready);

@@ -3,6 +3,7 @@
 #   make test    all tests
 # make up CLUSTER=examples/decoupled: the same with its critical services in capsules.
 # make up CLUSTER=examples/elastic: a small one, whose compute hosts are made while Slurm jobs wait for them.
+# make up CLUSTER=examples/urgent: one of virtual machines, which sleep while urgent jobs need their room.
 # Then: make bench, make down, make format, make lint, make install, make deb; make differential (needs go).
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -12,6 +13,10 @@ JOBS ?= $(shell nproc)
 LANES ?= $(shell expr 2 '*' $(JOBS))
 PREFIX ?= /usr
 CLUSTER ?= examples/slurm
+# How many nodes the first job has.
+NODES ?= $(if $(filter %/urgent,$(CLUSTER)),2,4)
+# What examples/urgent has its machines boot.
+MACHINES := /var/lib/machine-images/slurm-node
 # How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
 IMAGES ?= -installed
 
@@ -19,13 +24,14 @@ IMAGES ?= -installed
 
 up: programs
 	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
-	@[ ! -x $(CLUSTER)/images/build ] || UNDERWAY=$(abspath $(UNDERWAY)) $(CLUSTER)/images/build $(IMAGES)
+	@set -e; for build in $(wildcard $(CLUSTER)/images/build $(CLUSTER)/machine/build); do UNDERWAY=$(abspath $(UNDERWAY)) $$build $(IMAGES); done
 	$(UNDERWAY) up $(CLUSTER)
-	$(UNDERWAY) host exec login -- srun -N4 hostname
+	$(UNDERWAY) host exec login -- srun -N$(NODES) hostname
 
 down:
 	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge -no-trash -yes; else echo "nothing was built, so nothing is up"; fi
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
+	@if [ "$$(readlink $(MACHINES)/programs)" = "$(abspath $(BUILD))/bin" ]; then rm -r $(MACHINES); rmdir --ignore-fail-on-non-empty $(dir $(MACHINES)); fi
 
 test: configure roots
 	cmake/build $(PRESET) $(JOBS)

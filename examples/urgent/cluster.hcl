@@ -2,22 +2,21 @@
 # other one sleep, with their Slurm jobs, and go on when the room is free again. docs/how-to/urgent-work-first.md says
 # what happens.
 #
-# It is as small as such a cluster can be: one management host, one login host, one host that holds machines. There is
-# no accounting (examples/slurm has it), and jobs are root's.
+# It is as small as such a cluster can be: one management host, one login host, two hosts with room for one machine each.
+# There is no accounting (examples/slurm has it), and jobs are root's.
 
 # slurmd and slurmctld must be root on their hosts, and so are their tasks: whoever applies this directory says so here.
 namespace "default" {
   raw_exec_as_root = true
 }
 
-# Where the machines' root, kernel and initrd lie on the hosts of the pool "metal": packaging/node-image makes them,
-# with the packages slurmd, slurm-client and munge.
+# Where the machines' root, kernel and initrd lie on the hosts of the pool "metal": machine/build makes them.
 variable "images" {
   type    = string
   default = "/var/lib/machine-images/slurm-node"
 }
 
-cluster "urgent" {
+cluster "ebb" {
   datacenter = "dc1"
 
   network "cluster" {
@@ -48,16 +47,18 @@ cluster "urgent" {
     hostname = "login"
   }
 
-  # Holds the machines of the two pools below; several of them in a cluster that is no example.
+  # Holds the machines of the two pools below: one on each, and the daemons of the cluster. Without cpu_total_compute its
+  # nodes have all that this machine has, and on a large one nobody would have to sleep.
   pool "metal" {
-    hostname = "m%d"
-    bridges  = true
+    size              = 2
+    hostname          = "m%d"
+    bridges           = true
+    cpu_total_compute = 700 # MHz
   }
 
-  # Work that can wait. Two machines are always there: while one of them sleeps the other answers for it in Slurm.
+  # Work that can wait. One machine is always there, another one while Slurm jobs wait.
   pool "batch" {
     provider = "qemu"
-    size     = 2
     hostname = "b%d"
     cpus     = 1
     memory   = 512 # MiB
@@ -69,17 +70,18 @@ cluster "urgent" {
       initrd = "${var.images}/initrd"
       append = "console=ttyS0 panic=-1 quiet"
       disk   = "2G"
-      cpu    = var.machine_mhz
+      cpu    = 500 # MHz
     }
 
     slurm {
-      most     = 3
+      most     = 2
       join     = "cloud" # one job runs slurmd in both
       programs = ["/usr/sbin/slurmd"]
     }
 
     elastic {
       yields     = true # its hosts sleep for those of pools that are urgent
+      keep_alive = "10s"
       start_time = "60s"
     }
   }
@@ -99,7 +101,7 @@ cluster "urgent" {
       initrd = "${var.images}/initrd"
       append = "console=ttyS0 panic=-1 quiet"
       disk   = "2G"
-      cpu    = var.machine_mhz
+      cpu    = 500 # MHz
     }
 
     slurm {
@@ -110,15 +112,9 @@ cluster "urgent" {
 
     elastic {
       urgent     = true
-      keep_alive = "10s" # then its room is given back
+      owner      = "physics" # whose jobs are urgent in whichever partition; others say it: sbatch -p urgent
+      keep_alive = "10s"     # then its room is given back
       start_time = "60s"
     }
   }
-}
-
-# What a machine takes of the processors of its host, in MHz; 0: 500 for each of its own. With two fifths of what
-# `underway node status -verbose` tells of m1 there is room for two machines, which shows what this is about.
-variable "machine_mhz" {
-  type    = number
-  default = 0
 }

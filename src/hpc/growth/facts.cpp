@@ -51,7 +51,8 @@ void mind_sleepers(ClusterFacts& facts) {
     }
     if (asleep == 0) continue;
     pool.type.max_nodes = static_cast<std::int64_t>(pool.hosts.hosts.size()) - asleep;
-    pool.type.min_nodes = std::min(pool.type.min_nodes, pool.type.max_nodes);
+    // They are of those that are always there: who has come in addition goes, and its room may be theirs.
+    pool.type.min_nodes = std::max<std::int64_t>(std::min(pool.type.min_nodes - asleep, pool.type.max_nodes), 0);
   }
   if (!falls_asleep) return;
   for (auto& host : facts.hosts) {

@@ -170,17 +170,23 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   if (const auto& newest = known_[name].memory) facts.memory = *newest;
   const auto before = known_[name].hosts;
   const auto looked = known_[name].looked;
+  const auto not_put = known_[name].not_put;
   const auto at = async::LoopClock::now();
   const auto now = server_.clock().now();
   SlurmLook look;
   Outlook outlook;
   AskedOutlook asked;
+  std::vector<EntitledJob> entitled;
   Duration took{};
   auto decide = [&] {
     const auto begin = std::chrono::steady_clock::now();
     look = {slurm::parse_queue(queue), slurm::parse_records(nodes)};
     std::optional<Duration> elapsed;
     if (looked) elapsed = at - *looked;
+    entitled = entitled_jobs(facts, look);
+    auto willing = entitled;
+    std::erase_if(willing, [&](const auto& job) { return not_put.contains(job.job); });
+    growth::put_into_partitions(look.queue, willing);
     outlook = think(facts, look, before, now, elapsed);
     asked = look_at_asked(before_asking, look, now);
     took = std::chrono::steady_clock::now() - begin;
@@ -200,10 +206,43 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
                   .hosts = std::move(outlook.hosts),
                   .memory = std::move(outlook.memory),
                   .looked = at,
+                  .not_put = std::move(known_[name].not_put),
                   .took = async::LoopClock::now() - begin,
                   .settled = settled};
   co_await follow_slurm(*controller.place, std::move(asked));
+  co_await put_into_partitions(name, *controller.place, std::move(entitled));
   co_await make_room(name, known_[name].queue);
+}
+
+awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs) {
+  constexpr std::size_t kMostAtOnce = 20;  // commands of some 20 ms each; the others have the next look
+  std::map<std::string, std::string> not_put;
+  std::size_t asked = 0;
+  for (const auto& job : jobs) {
+    const auto& before = known_[cluster].not_put;
+    if (const auto known = before.find(job.job); known != before.end()) {
+      not_put.insert(*known);
+      continue;
+    }
+    if (++asked > kMostAtOnce) continue;
+    known_[cluster].settled = false;
+    auto words = partitions_command(job);
+    try {
+      co_await command(place, std::move(words));
+      log::info("elastic: job {} of cluster {} may use {}: {}", job.job, cluster, join(job.partitions, ", "), job.why);
+    } catch (const Error& error) {
+      log::warn("elastic: job {} of cluster {} may not use {}, although {}: {}", job.job, cluster,
+                join(job.partitions, ", "), job.why, error.one_line());
+      not_put[job.job] = error.one_line();
+    }
+  }
+  auto& known = known_[cluster];
+  std::size_t left = kMostShapesTold;
+  for (const auto& [job, why] : not_put) {
+    if (left-- == 0) break;
+    known.status.lines.push_back(fmt::format("job {} stays in its partitions: {}", job, why));
+  }
+  known.not_put = std::move(not_put);
 }
 
 /// After what is to grow was written down: what waits for room is then known to wait.

@@ -9,6 +9,7 @@
 #include "async/loop.hpp"
 #include "async/loop_clock.hpp"
 #include "growth/asked.hpp"
+#include "growth/entitled.hpp"
 #include "growth/status.hpp"
 #include "server/server.hpp"
 #include "slurm/commands.hpp"
@@ -49,6 +50,7 @@ class Growth {
     std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
     std::optional<Memory> memory;                        ///< as of that look
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
+    std::map<std::string, std::string> not_put;          ///< by Slurm job: why its partitions stay as they are
     Duration took{};                                     ///< that look, with Slurm's answers
     bool settled = true;                                 ///< nothing waits, comes or goes
   };
@@ -57,6 +59,8 @@ class Growth {
   async::awaitable<void> look_after(tables::Row<model::Cluster> cluster);
   /// Pools that Slurm asks for, put right by how it has its nodes; it is told first of boots that failed.
   async::awaitable<void> follow_slurm(slurm::Place place, AskedOutlook found);
+  /// Puts Slurm jobs into the partitions of pools that are for them. One that Slurm refuses is not asked for again.
+  async::awaitable<void> put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs);
   /// Has hosts sleep, or wake, as urgent work needs their room.
   async::awaitable<void> make_room(std::string cluster, std::vector<slurm::QueuedJob> queue);
   /// The pools stay as they are for `why`. Said in the log when it begins.

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "growth/detail/views.hpp"
+#include "growth/entitled.hpp"
 
 namespace underway::growth {
 
@@ -67,16 +68,6 @@ class Thinking {
         out_.status.pending += job.array_remaining;
       else
         out.push_back(job);
-    }
-    return out;
-  }
-
-  /// Those that have a node of the pool, whether it is there or not.
-  static std::set<std::string> partitions_of(const PoolFacts& pool, const SlurmLook& slurm) {
-    std::set<std::string> out(pool.type.partitions.begin(), pool.type.partitions.end());
-    const std::set<std::string> names(pool.all_names.begin(), pool.all_names.end());
-    for (const auto& record : slurm.records) {
-      if (names.contains(record.name)) out.insert(record.partitions.begin(), record.partitions.end());
     }
     return out;
   }

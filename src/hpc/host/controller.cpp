@@ -267,6 +267,10 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
     spec.files.push_back({kTokenFile, token + "\n", 0600});
   }
   if (pool != nullptr && !pool->node_class.empty()) spec.agent_argv.push_back("-node-class=" + pool->node_class);
+  if (pool != nullptr && pool->cpu_total_compute > 0)
+    spec.agent_argv.push_back(fmt::format("-cpu-total-compute={}", pool->cpu_total_compute));
+  if (pool != nullptr && pool->memory_total_mb > 0)
+    spec.agent_argv.push_back(fmt::format("-memory-total-mb={}", pool->memory_total_mb));
   if (pool != nullptr) {
     for (const auto& [key, value] : pool->meta) spec.agent_argv.push_back("-meta=" + key + "=" + value);
   }

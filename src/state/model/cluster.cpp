@@ -107,6 +107,8 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
                               pool.size));
     return;
   }
+  if (pool.cpu_total_compute < 0 || pool.memory_total_mb < 0)
+    out.push_back(fmt::format("pool '{}': cpu_total_compute and memory_total_mb are not negative", pool.name));
   if (pool.size < 0 || pool.size > 10'000) return;
   if (pool.slurm) {
     const auto wrong = pool.slurm->problems(fmt::format("pool '{}': slurm", pool.name), pool.size, pool.hostname);
@@ -129,8 +131,8 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
       out.push_back(where + ": yields, asked_by: Slurm would power down who sleeps");
     if (pool.elastic->urgent && pool.elastic->yields)
       out.push_back(where + ": urgent, yields: one that yields has nobody sleep");
-    if (!pool.elastic->owner.empty())
-      out.push_back(where + ": owner: no account's jobs go first; `underway elastic simulate` alone reads it");
+    if ((!pool.elastic->owner.empty() || !pool.elastic->qos.empty()) && pool.elastic->asked_by == AskedBy::slurm)
+      out.push_back(where + ": owner, qos, asked_by: a pool that Slurm asks for is left to Slurm");
     if (!pool.slurm || pool.slurm->most <= pool.size)
       out.push_back(
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
@@ -304,6 +306,10 @@ const Structure& description(Tag<Pool>) {
           .attribute<&Pool::cpus>("cpus", "CPUs", "CPUs told to the batch system; 0: the machine's.")
           .attribute<&Pool::memory_mb>("memory", "MemoryMB",
                                        "Memory in MiB told to the batch system; 0: the machine's.")
+          .attribute<&Pool::cpu_total_compute>("cpu_total_compute", "CPUTotalCompute",
+                                               "MHz that each of its nodes has for allocations; 0: all of its "
+                                               "machine, which hosts of provider `local` share.")
+          .attribute<&Pool::memory_total_mb>("memory_total_mb", "MemoryTotalMB", "The same of memory, in MiB.")
           .attribute<&Pool::node_class>("node_class", "NodeClass", "`${node.class}` of their nodes.")
           .block_or_attribute<&Pool::meta>("meta", "Meta", "`${meta.…}` of their nodes.")
           .block<&Pool::directories>("directory", "Directories", "Directories made at boot.")

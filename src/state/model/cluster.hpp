@@ -51,6 +51,8 @@ struct Pool {
   bool bridges = false;               ///< each network is a bridge "br-<network>" on its hosts, for capsules to join
   std::int64_t cpus = 0;              ///< told to the batch system; 0: the machine's
   std::int64_t memory_mb = 0;         ///< MiB; 0: the machine's
+  std::int64_t cpu_total_compute = 0;  ///< MHz that each of its nodes has for allocations; 0: its machine's
+  std::int64_t memory_total_mb = 0;    ///< the same, MiB
   std::string node_class;
   StringMap meta;
   std::vector<HostDirectory> directories;

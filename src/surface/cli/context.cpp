@@ -137,7 +137,7 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
     if (text.starts_with("NOMAD_VAR_") && equals != std::string_view::npos)
-      inputs.environment[std::string(text.substr(10, equals - 10))] = text.substr(equals + 1);
+      inputs.environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
   inputs.limits.check_config = &drivers::config_problems;
   inputs.strict = arguments.get("hcl2-strict", "true") != "false";

@@ -21,7 +21,7 @@ constexpr auto kLimit = std::chrono::seconds(180);
 const std::string kStateInText = "/var/lib/underway";
 // The cluster of each example.
 const std::vector<std::pair<std::string, std::string>> kExamples = {
-    {"slurm", "demo"}, {"decoupled", "apart"}, {"elastic", "tide"}};
+    {"slurm", "demo"}, {"decoupled", "apart"}, {"elastic", "tide"}, {"urgent", "ebb"}};
 
 struct Command {
   std::string text;
@@ -175,6 +175,8 @@ class Tutorial : public testing::Test {
     }
     return out;
   }
+  /// What examples/urgent boots.
+  static std::string images() { return binary_dir() + "/slurm-node-image"; }
   static std::string name_of(const std::string& in_text) { return in_text + "-" + std::to_string(::getpid()); }
 
   harness::Finished run(std::string text) const {
@@ -184,6 +186,7 @@ class Tutorial : public testing::Test {
     return harness::run({.argv = {"/bin/sh", "-c", text},
                          .env = {{"PATH", std::string(binary_dir() + "/bin:") + (path != nullptr ? path : "")},
                                  {"UNDERWAY_STATE", state_.path()},
+                                 {"NOMAD_VAR_images", images()},
                                  {"LC_ALL", "C.UTF-8"}},
                          .directory = work_.path(),
                          .limit = kLimit});
@@ -226,6 +229,12 @@ TEST_F(Tutorial, EveryCommandDoesWhatItSays) { execute("tutorial.md"); }
 TEST_F(Tutorial, TheManagementServerIsTakenApartAsItSays) { execute("tutorial-decoupling.md"); }
 
 TEST_F(Tutorial, HostsComeAndGoAsItSays) { execute("tutorial-elastic.md"); }
+
+TEST_F(Tutorial, UrgentWorkGoesFirstAsItSays) {
+  if (harness::shell("test -e " + images() + "/root.erofs").exit_code != 0)
+    GTEST_SKIP() << "there is no root for virtual machines, see " << images();
+  execute("tutorial-urgent.md");
+}
 
 TEST(TutorialConvention, HereDocumentsExitCodesAndBlocksAreUnderstood) {
   const auto steps = steps_of(

@@ -129,6 +129,8 @@ std::string agent_file(const model::Cluster& cluster, const model::Pool& pool, c
                              {"node_pool", pool.name},
                              {"host", host.name},
                              {"cluster", cluster.name}};
+  if (pool.cpu_total_compute > 0) client["cpu_total_compute"] = pool.cpu_total_compute;
+  if (pool.memory_total_mb > 0) client["memory_total_mb"] = pool.memory_total_mb;
   if (!pool.node_class.empty()) client["node_class"] = pool.node_class;
   if (!pool.meta.empty()) client["meta"] = boost::json::value_from(pool.meta);
   const boost::json::object all{{"data_dir", "/var/lib/underway"},

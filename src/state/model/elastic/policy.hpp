@@ -98,7 +98,8 @@ struct PoolElastic {
   std::string keep_alive;                  ///< "ski_rental" or a duration; empty: the cluster's
   bool urgent = false;                     ///< hosts of pools that yield sleep when one of its own has no room
   bool yields = false;                     ///< its hosts sleep for those of urgent pools
-  std::string owner;                       ///< account that paid for these hosts: its jobs go first on them
+  std::string owner;                       ///< account that paid for these hosts: its jobs use them, too
+  std::vector<std::string> qos;            ///< whose jobs do
 
   /// All problems, each behind `where`.
   std::vector<std::string> problems(const std::string& where) const;

@@ -53,7 +53,10 @@ void add_pool_fields(describe::Builder<T>& builder) {
           "urgent", "Urgent", "Whether hosts of pools that yield sleep when one of this pool's has no room.")
       .template attribute<&PoolElastic::yields>("yields", "Yields",
                                                 "Whether its hosts sleep for those of urgent pools.")
-      .template attribute<&PoolElastic::owner>("owner", "Owner", "The account that paid for these hosts.");
+      .template attribute<&PoolElastic::owner>("owner", "Owner",
+                                               "The account that paid for these hosts: its Slurm jobs that wait in "
+                                               "another partition are put into the pool's, too.")
+      .template attribute<&PoolElastic::qos>("qos", "QOS", "The same of jobs of these QOS.");
 }
 
 }  // namespace underway::model

@@ -185,13 +185,22 @@ TEST(GrowingPool, ThatSlurmAsksForHasItsFirstHostsAlways) {
 TEST(GrowingPool, IsRefusedWhatNobodyWouldDo) {
   auto cluster = one_that_grows();
   cluster.pools[0].elastic->opportunistic = true;
-  cluster.pools[0].elastic->owner = "physics";
   cluster.elastic->forecast.mode = ForecastMode::act;
   cluster.elastic->promises.max_suspensions = 1;
   const auto wrong = problems(cluster);
-  ASSERT_EQ(wrong.size(), 4U);
-  for (std::size_t i = 0; const auto* key : {"opportunistic: ", "owner: ", "forecast: ", "promises: "})
+  ASSERT_EQ(wrong.size(), 3U);
+  for (std::size_t i = 0; const auto* key : {"opportunistic: ", "forecast: ", "promises: "})
     EXPECT_NE(wrong[i++].find(std::string("elastic: ") + key), std::string::npos) << key;
+}
+
+TEST(GrowingPool, ThatSlurmAsksForIsNoAccounts) {
+  auto cluster = one_that_grows();
+  cluster.pools[0].elastic->owner = "physics";
+  EXPECT_TRUE(problems(cluster).empty());
+  cluster.pools[0].elastic->asked_by = AskedBy::slurm;
+  const auto wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_NE(wrong[0].find("owner, qos, asked_by: "), std::string::npos) << wrong[0];
 }
 
 TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {

@@ -143,6 +143,17 @@ void look_at_member(const model::SlurmMember& member, const model::Host& host, w
          fmt::format("scontrol show node {}; what is to be put back is `revert` of the pool's `slurm`", host.name)});
 }
 
+/// Its machine is a job of no cluster, and told of here: nobody else says why the services on it have no node.
+bool has_failed_machine(const tables::Tables& tables, const model::Host& host) {
+  if (host.status != model::HostStatus::creating) return false;
+  const auto& machines =
+      tables.allocations_of_job(model::kDefaultNamespace, model::pool_job_id(host.cluster, host.pool));
+  return std::any_of(machines.begin(), machines.end(), [&](const auto& machine) {
+    return machine->group == host.name && !machine->server_terminal() &&
+           machine->client_status == model::ClientStatus::failed;
+  });
+}
+
 wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
                          std::vector<wire::Attention>& attention) {
   auto state = describe::project<wire::HostState>(host);
@@ -155,6 +166,9 @@ wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
     attention.push_back(
         {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});
   }
+  if (has_failed_machine(tables, host))
+    attention.push_back({fmt::format("host '{}' does not come up", host.name), host.status_description,
+                         fmt::format("underway job status {}", model::pool_job_id(host.cluster, host.pool))});
   if (host.status == model::HostStatus::running && host.node_id.empty() && !host.status_description.empty()) {
     attention.push_back({fmt::format("host '{}' has not joined", host.name), host.status_description,
                          fmt::format("read its console: clusters/{}/consoles/{}.log in the server's state directory",

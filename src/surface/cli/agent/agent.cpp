@@ -35,6 +35,8 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   text("host", config.client.host);
   text("cluster", config.client.cluster);
   text("join-token-file", config.client.join_token_file);
+  if (const auto mhz = arguments.number("cpu-total-compute")) config.client.cpu_total_compute = *mhz;
+  if (const auto mib = arguments.number("memory-total-mb")) config.client.memory_total_mb = *mib;
   if (config.dev) config.server.enabled = config.client.enabled = true;
   // Said to be off, a role is off whatever a file says: the unit of a server has no rights for a node.
   if (arguments.find("server")) config.server.enabled = arguments.has("server");
@@ -93,6 +95,8 @@ const Command& agent_command() {
                 {"join-token-file", "FILE", "A join token, for a node that has not joined yet."},
                 {"node-pool", "NAME", "The node's pool."},
                 {"node-class", "NAME", "The node's class."},
+                number_flag("cpu-total-compute", "MHZ", "What the node has for allocations, when not what is found."),
+                number_flag("memory-total-mb", "MIB", "The same of memory."),
                 {"meta", "KEY=VALUE", "`${meta.KEY}` of the node.", true},
                 {"plugin", "NAME", "Allows a driver: raw_exec.", true},
                 {"host", "NAME", "The host it runs on; set by providers."},

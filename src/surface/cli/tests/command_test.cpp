@@ -86,7 +86,7 @@ std::vector<std::string> with_arguments(const Command& command, const std::strin
 
 TEST(Numbers, AreWholeInEveryFlagThatTakesOne) {
   const std::set<std::string_view> kNumbers = {"DAYS",  "MIB",   "PERCENT", "N",     "INDEX",  "NUMBER",
-                                               "LINES", "BYTES", "PID",     "MBITS", "SECONDS"};
+                                               "LINES", "BYTES", "PID",     "MBITS", "SECONDS", "MHZ"};
   std::size_t seen = 0;
   for (const auto* command : commands()) {
     for (const auto& flag : flags_of(*command)) {

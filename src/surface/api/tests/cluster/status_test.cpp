@@ -330,6 +330,36 @@ TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
   EXPECT_EQ(one.attention[0].what, "host 'c1' could not be made");
 }
 
+TEST_F(StatusTest, TellsOfAMachineThatFailedWhateverClusterItsJobIsOf) {
+  world.apply([&](const tables::Tables&, const server::Context& context) {
+    server::Decision<server::Nothing> decision;
+    model::Cluster cluster;
+    cluster.name = "one";
+    decision.changes.push_back(tables::PutCluster{cluster});
+    model::Host host;
+    host.cluster = "one";
+    host.pool = "burst";
+    host.name = "v1";
+    host.status = model::HostStatus::creating;
+    host.status_description = "its machine is failed on node m1: there is no image";
+    decision.changes.push_back(tables::PutHost{host});
+    model::Allocation machine;
+    machine.id = "a1";
+    machine.ns = model::kDefaultNamespace;
+    machine.job_id = model::pool_job_id("one", "burst");
+    machine.group = "v1";
+    machine.client_status = model::ClientStatus::failed;
+    machine.alloc_modify_index = context.revision;
+    decision.changes.push_back(tables::PutAllocation{machine});
+    return decision;
+  });
+  const auto told = status("one");
+  ASSERT_EQ(told.attention.size(), 1u);
+  EXPECT_EQ(told.attention[0].what, "host 'v1' does not come up");
+  EXPECT_EQ(told.attention[0].why, "its machine is failed on node m1: there is no image");
+  EXPECT_EQ(told.attention[0].advice, "underway job status one-burst-hosts");
+}
+
 TEST_F(StatusTest, IsNotSettledBeforeHostsAreBegunAsDeclared) {
   model::Cluster cluster;
   cluster.name = "one";

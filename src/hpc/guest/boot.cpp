@@ -15,8 +15,14 @@
 namespace underway::guest {
 namespace {
 
-/// 127.0.0.1 answers when a program asks for "localhost", and munged blocks for seconds when its own name is unknown.
+constexpr std::string_view kHostsFile = "/etc/hosts";
+
+/// 127.0.0.1 answers when a program asks for "localhost", and munged blocks for seconds when its own name is unknown. A
+/// seed that has the file goes before, in every boot: a machine that is booted again still has to find slurmctld.
 std::string hosts_file(const Seed& seed) {
+  const auto own =
+      std::find_if(seed.files.begin(), seed.files.end(), [](const auto& file) { return file.path == kHostsFile; });
+  if (own != seed.files.end()) return own->content;
   std::string out = "127.0.0.1 localhost\n::1 localhost\n";
   for (const auto& link : seed.links) {
     for (const auto& address : link.addresses) out += fmt::format("{} {}\n", net::to_string(address.ip), seed.hostname);
@@ -46,7 +52,7 @@ void write_names(const Seed& seed, const BootOptions& options) {
   os::make_directories(options.root + "/etc");
   if (!seed.hostname.empty()) {
     os::write_file(options.root + "/etc/hostname", seed.hostname + "\n");
-    os::write_file(options.root + "/etc/hosts", hosts_file(seed));
+    os::write_file(options.root + std::string(kHostsFile), hosts_file(seed));
     // Of a root that is looked at from outside the machine's own name stays.
     if (options.root.empty() && ::sethostname(seed.hostname.data(), seed.hostname.size()) != 0)
       throw errno_error(errno, fmt::format("cannot call this machine '{}'", seed.hostname));

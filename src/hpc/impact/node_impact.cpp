@@ -65,9 +65,9 @@ class Departure {
       say(Impact::brief,
           fmt::format("{} {} to other nodes", counted(moving_, "service"), moving_ == 1 ? "moves" : "move"));
     if (machines_ > 0)
-      say(Impact::brief, fmt::format("{} {} to other nodes, and {} still on the way",
-                                     counted(machines_, "virtual machine"), machines_ == 1 ? "goes" : "go",
-                                     machines_ == 1 ? "stands" : "stand"));
+      say(Impact::brief,
+          fmt::format("{} {} to other nodes, and {} still on the way", counted(machines_, "virtual machine"),
+                      machines_ == 1 ? "goes" : "go", machines_ == 1 ? "stands" : "stand"));
     if (findings_.size() == before) say(Impact::none, "nothing that runs there is missed");
   }
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 #include "harness/cluster.hpp"
 #include "harness/places.hpp"
@@ -165,6 +166,65 @@ TEST_F(SlurmUrgent, WhatSleepsGoesOnOnAHostThatIsFreed) {
   on("u1", "touch /var/lib/enough");
   EXPECT_TRUE(eventually(seconds(60), [&] { return job(high) == "COMPLETED 0\n"; })) << log();
   expect_to_end(sleeper, low.at(sleeper));
+}
+
+/// Server and agents are killed again and again while a machine falls asleep, and while it wakes: nobody notices. Then
+/// what it saved is damaged: that is seen, the machine is booted instead, and Slurm begins its job anew.
+TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
+  up();
+  const auto low = compute();
+  ASSERT_FALSE(HasFailure());
+  const auto kill_everybody = [&] {
+    for (int time = 0; time < 4; ++time) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500 + 400 * time));
+      for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
+      for (const auto* host : {"m1", "m2"}) ::kill(cluster_->agent_of(host), SIGKILL);
+      const auto done =
+          cluster_->underway({"up", "-detach", "-var", "images=" + images_, cluster_->directory()}, seconds(120));
+      ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+    }
+  };
+  const auto urgent = [&](const std::string& mark) {
+    return submit("-p urgent -t 10 --wrap 'until [ -e /var/lib/" + mark + " ]; do sleep 0.2; done'");
+  };
+  auto high = urgent("first");
+  kill_everybody();
+  auto sleeper = sleeper_of(low);
+  ASSERT_NE(sleeper, "");
+  ASSERT_TRUE(eventually(seconds(120), [&] { return job(high) == "RUNNING 0\n"; })) << log();
+  on("u1", "touch /var/lib/first");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return job(high) == "COMPLETED 0\n"; })) << log();
+  kill_everybody();
+  for (const auto& [host, id] : low)
+    ASSERT_TRUE(eventually(seconds(120), [&] { return job(id) == "RUNNING 0\n"; })) << host << log();
+
+  high = urgent("second");
+  sleeper = sleeper_of(low);
+  ASSERT_NE(sleeper, "");
+  ASSERT_TRUE(eventually(seconds(120), [&] { return job(high) == "RUNNING 0\n"; })) << log();
+  for (const auto* host : {"m1", "m2"})
+    cluster_->on(host, "for file in $(find /var/lib/underway-node/machines/" + cluster_->name() + "." + sleeper +
+                           " -name 'memory-*.zst'); do printf x | dd of=$file bs=1 seek=100000 conv=notrunc; done");
+  on("u1", "touch /var/lib/second");
+  const auto begun = std::chrono::steady_clock::now();
+  const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+  EXPECT_TRUE(eventually(seconds(120), [&] { return on(sleeper, "cat /proc/uptime; cat /var/lib/begun") != ""; }))
+      << log();
+  std::cerr << sleeper << " was booted after " << since() << " s\n";
+  // Slurm gives it two minutes until it begins it.
+  EXPECT_TRUE(eventually(seconds(120), [&] { return job(low.at(sleeper)) == "PENDING 1\n"; }))
+      << job(low.at(sleeper)) << log();
+  std::cerr << "its job waits again after " << since() << " s\n";
+  EXPECT_TRUE(eventually(seconds(120),
+                         [&] {
+                           const auto now = node(sleeper);
+                           return now.find(" State=IDLE") != std::string::npos &&
+                                  now.find("DRAIN") == std::string::npos;
+                         }))
+      << node(sleeper) << log();
+  std::cerr << "Slurm has it again after " << since() << " s\n";
+  on_login("scancel " + low.at(sleeper));
+  expect_to_end(other(sleeper), low.at(other(sleeper)));
 }
 
 }  // namespace

@@ -73,6 +73,14 @@ TEST_F(Booting, SetsUpLinksNamesFilesAndRunsCommandsOnce) {
   EXPECT_EQ(text("/ran"), "ran\nran\n");
 }
 
+TEST_F(Booting, KnowsTheHostsOfItsSeedInEveryBoot) {
+  seed_.files.push_back({"/etc/hosts", "127.0.0.1 localhost\n10.78.0.10 mgmt\n10.78.0.20 v1\n", 0644});
+  EXPECT_TRUE(boot_it());
+  EXPECT_THAT(text("/root/etc/hosts"), testing::HasSubstr("10.78.0.10 mgmt\n"));
+  EXPECT_FALSE(boot_it());
+  EXPECT_THAT(text("/root/etc/hosts"), testing::HasSubstr("10.78.0.10 mgmt\n"));
+}
+
 TEST_F(Booting, SetsUpTheOtherLinksWhenOneIsMissing) {
   seed_.links.insert(
       seed_.links.begin(),

@@ -43,8 +43,18 @@ const Pool* Cluster::find_pool(std::string_view pool_name) const {
   return nullptr;
 }
 
+const MachineSet* Cluster::find_machines(std::string_view set_name) const {
+  const auto found =
+      std::find_if(machines.begin(), machines.end(), [&](const auto& set) { return set.name == set_name; });
+  return found == machines.end() ? nullptr : &*found;
+}
+
 std::string pool_job_id(const std::string& cluster, const std::string& pool) {
   return fmt::format("{}-{}-hosts", cluster, pool);
+}
+
+std::string slurm_machines_job_id(const std::string& cluster, const std::string& slurm_job) {
+  return fmt::format("{}-slurm-{}", cluster, slurm_job);
 }
 
 namespace {
@@ -190,6 +200,16 @@ std::vector<std::string> problems(const Cluster& cluster) {
     if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
     check_pool(cluster, pool, hosts, out);
   }
+  std::set<std::string> sets;
+  for (const auto& set : cluster.machines) {
+    if (!sets.insert(set.name).second) out.push_back(fmt::format("machines '{}' are declared twice", set.name));
+    for (auto& wrong : problems(set)) out.push_back(std::move(wrong));
+    for (const auto& network : cluster.networks) {
+      if (overlap(set.network, network.cidr))
+        out.push_back(fmt::format("machines '{}': network: {} overlaps network '{}' ({})", set.name, set.network,
+                                  network.name, network.cidr));
+    }
+  }
   if (cluster.elastic) {
     for (auto& wrong : cluster.elastic->problems()) out.push_back("elastic: " + std::move(wrong));
     if (!describe::equal(cluster.elastic->forecast, ForecastPolicy{}))
@@ -331,6 +351,7 @@ const Structure& description(Tag<Cluster>) {
           .block<&Cluster::directories>("directory", "Directories", "Directories made on every host at boot.")
           .block<&Cluster::secrets>("secret", "Secrets", "Variables that are made when they are missing.")
           .block<&Cluster::pools>("pool", "Pools", "Its pools.")
+          .block<&Cluster::machines>("machines", "Machines", "Virtual machines that Slurm jobs may ask for.")
           .block<&Cluster::elastic>("elastic", "Elastic", "When its pools with `elastic` grow and shrink.")
           .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
           .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")

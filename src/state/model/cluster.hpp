@@ -5,6 +5,7 @@
 
 #include "model/elastic/policy.hpp"
 #include "model/job/job.hpp"
+#include "model/machine_set.hpp"
 #include "model/slurm_member.hpp"
 
 namespace underway::model {
@@ -87,6 +88,7 @@ struct Cluster {
   std::vector<HostDirectory> directories;  ///< made on every host
   std::vector<SecretDeclaration> secrets;
   std::vector<Pool> pools;
+  std::vector<MachineSet> machines;      ///< what Slurm jobs may ask for
   std::optional<ElasticPolicy> elastic;  ///< of its pools that grow and shrink
   std::vector<std::string> jobs;         ///< ids of the jobs that its directory declares
   bool stop = false;                     ///< being taken down
@@ -95,10 +97,13 @@ struct Cluster {
   Revision modify_index = 0;
 
   const Pool* find_pool(std::string_view pool_name) const;
+  const MachineSet* find_machines(std::string_view set_name) const;
 };
 
 /// The job that holds the virtual machines of a pool, in the default namespace: "demo-burst-hosts".
 std::string pool_job_id(const std::string& cluster, const std::string& pool);
+/// The job that holds the virtual machines of a Slurm job, there too: "demo-slurm-17".
+std::string slurm_machines_job_id(const std::string& cluster, const std::string& slurm_job);
 
 enum class HostStatus {
   pending,

@@ -101,6 +101,14 @@ void refuse_machines_by_namespace(const Tables& tables, const model::Cluster& cl
     job.groups[0].tasks.push_back({.name = "machine", .driver = "qemu"});
     refuse_by_namespace(tables, job, coming, context);
   }
+  for (const auto& set : cluster.machines) {
+    model::Job job;
+    job.id = model::slurm_machines_job_id(cluster.name, "…");
+    job.groups.push_back({.name = set.name});
+    job.groups[0].tasks.push_back({.name = "network", .driver = "raw_exec", .user = "root"});
+    job.groups[0].tasks.push_back({.name = "m1", .driver = "qemu"});
+    refuse_by_namespace(tables, job, coming, context);
+  }
 }
 
 }  // namespace underway::server

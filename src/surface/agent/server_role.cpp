@@ -283,6 +283,7 @@ ServerLoops::ServerLoops(ServerRoleRunner& server, const Config& config, host::P
       slurm_reconciler_(server.server(), executor),
       slurm_members_(server.server(), pool, executor),
       growth_(server.server(), pool, executor),
+      machines_(server.server(), pool, executor),
       node_executor_(server.server(), executor),
       fence_(server.server(), provider, pool),
       capsules_(server.server(), node_executor_, fence_, executor,
@@ -303,10 +304,12 @@ void ServerLoops::start() {
   slurm_reconciler_.start();
   slurm_members_.start();
   growth_.start();
+  machines_.start();
   capsules_.start();
 }
 
 async::awaitable<void> ServerLoops::stop() {
+  co_await machines_.stop();
   co_await growth_.stop();
   co_await slurm_members_.stop();
   co_await slurm_reconciler_.stop();

@@ -17,6 +17,7 @@
 #include "host/virtual/virtual_hosts.hpp"
 #include "http/server.hpp"
 #include "imageshare/server_images.hpp"
+#include "machines/controller.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/link_executor.hpp"
 #include "slurm/drain.hpp"
@@ -93,6 +94,7 @@ class ServerLoops {
   slurm::Reconciler slurm_reconciler_;
   slurm::MemberController slurm_members_;
   growth::Growth growth_;
+  machines::Controller machines_;
   ownership::LinkExecutor node_executor_;
   host::HostFence fence_;
   ownership::Controller capsules_;

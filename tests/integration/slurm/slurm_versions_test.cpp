@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "integration/slurm/slurm_versions.hpp"
+#include "machines/ask.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/elastic/job_queue.hpp"
 #include "slurm/reconcile/ends.hpp"
@@ -174,6 +175,34 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
     return line("sacct -n -X -P -o State -j " + array + "_2").starts_with("CANCELLED");
   })) << line("sacct -X");
   line("scancel -u root; pkill -9 -x slurmstepd; pkill -x sleep; true");
+}
+
+TEST_P(SlurmVersions, TellWhichJobsAskForMachines) {
+  const auto asks = site_->submit("-N2 -w n3,n4 --mem=300 --comment='of ours, machines:small*2' --wrap 'sleep 600'");
+  const auto forges =
+      site_->submit("-w n5 --comment=\"$(printf 'x\\nMARK|9|9|RUNNING|1|n6|machines:fake')\" --wrap 'sleep 600'");
+  ASSERT_TRUE(eventually(seconds(20), [&] { return state_of(asks) == "RUNNING" && state_of(forges) == "RUNNING"; }))
+      << line("squeue -t all");
+  const auto said = ask(machines::jobs_command("mark-of-this-look"));
+  SCOPED_TRACE(said);
+  std::map<std::string, machines::SlurmJob> jobs;
+  for (auto& job : machines::parse_jobs(said, "mark-of-this-look")) jobs[job.id] = job;
+  ASSERT_TRUE(jobs.contains(asks));
+  EXPECT_EQ(jobs[asks].asked.wish, (machines::Wish{"small", 2}));
+  EXPECT_THAT(jobs[asks].nodes, ElementsAre("n3", "n4"));
+  EXPECT_TRUE(jobs[asks].lives());
+  EXPECT_NEAR(static_cast<double>(jobs[asks].started), static_cast<double>(std::time(nullptr)), 300);
+  ASSERT_TRUE(jobs.contains(forges));
+  EXPECT_EQ(jobs[forges].asked, machines::Asked{});
+  EXPECT_FALSE(jobs.contains("9"));
+  EXPECT_EQ(machines::parse_given(ask(machines::given_command(asks))), (machines::Given{2, 600}));
+
+  order(machines::refuse_commands(asks, "there are none, and that is why"));
+  EXPECT_THAT(ask({"scontrol", "show", "job", asks}), testing::HasSubstr("AdminComment=underway: there are none, and"));
+  ASSERT_TRUE(eventually(seconds(30), [&] { return state_of(asks) == "CANCELLED"; }));
+  for (const auto& job : machines::parse_jobs(ask(machines::jobs_command("mark")), "mark"))
+    EXPECT_FALSE(job.id == asks && job.lives());
+  order({{"scancel", forges}});
 }
 
 TEST_P(SlurmVersions, TellOfTheQueueAsGrowthSeesIt) {

@@ -4,6 +4,7 @@
 # make up CLUSTER=examples/decoupled: the same with its critical services in capsules.
 # make up CLUSTER=examples/elastic: a small one, whose compute hosts are made while Slurm jobs wait for them.
 # make up CLUSTER=examples/urgent: one of virtual machines, which sleep while urgent jobs need their room.
+# make up CLUSTER=examples/machines: one whose Slurm jobs may have virtual machines of their own.
 # Then: make bench, make down, make format, make lint, make install, make deb; make differential (needs go).
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -14,9 +15,9 @@ LANES ?= $(shell expr 2 '*' $(JOBS))
 PREFIX ?= /usr
 CLUSTER ?= examples/slurm
 # How many nodes the first job has.
-NODES ?= $(if $(filter %/urgent,$(CLUSTER)),2,4)
-# What examples/urgent has its machines boot.
-MACHINES := /var/lib/machine-images/slurm-node
+NODES ?= $(if $(filter %/urgent %/machines,$(CLUSTER)),2,4)
+# What examples/urgent and examples/machines have their machines boot.
+MACHINES := /var/lib/machine-images
 # How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
 IMAGES ?= -installed
 
@@ -31,7 +32,8 @@ up: programs
 down:
 	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge -no-trash -yes; else echo "nothing was built, so nothing is up"; fi
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
-	@if [ "$$(readlink $(MACHINES)/programs)" = "$(abspath $(BUILD))/bin" ]; then rm -r $(MACHINES); rmdir --ignore-fail-on-non-empty $(dir $(MACHINES)); fi
+	@for made in $(MACHINES)/*/programs; do if [ "$$(readlink "$$made")" = "$(abspath $(BUILD))/bin" ]; then rm -r "$${made%/programs}"; fi; done
+	@if [ -d $(MACHINES) ]; then rmdir --ignore-fail-on-non-empty $(MACHINES); fi
 
 test: configure roots
 	cmake/build $(PRESET) $(JOBS)

@@ -122,8 +122,9 @@ class SlurmMachines : public testing::Test {
   /// by root there, who can, and by a guest of the job `of` who took a port that only root has.
   void expect_forged_frames_dropped(const std::string& of, const std::string& into) const {
     const auto script = [&](const std::string& to, const std::string& port, const std::string& mac) {
-      return "python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((\"\", " + port +
-             ")); s.sendto(bytes.fromhex(\"08000000%06x00ffffffffffff" + mac + "0806\" % (1 + " + into +
+      return "/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+             "s.bind((\"\", " +
+             port + ")); s.sendto(bytes.fromhex(\"08000000%06x00ffffffffffff" + mac + "0806\" % (1 + " + into +
              ")) + bytes(46), (\"" + to + "\", 4799))'";
     };
     const auto learnt = [&](const std::string& mac) {

@@ -9,7 +9,7 @@ namespace underway::server {
 
 /// `default` always is, as if it had been made with nothing said.
 std::optional<model::Namespace> find_namespace(const Tables&, const std::string& name);
-/// As refuse_by_namespace, of the jobs that will hold the virtual machines of the cluster's pools.
+/// As refuse_by_namespace, of the jobs that will hold the virtual machines of the cluster's pools, and of Slurm jobs.
 void refuse_machines_by_namespace(const Tables&, const model::Cluster&, const std::vector<model::Namespace>& coming,
                                   const Context&);
 /// `default`, those with a row, in the order of their names.

@@ -203,6 +203,27 @@ TEST(GrowingPool, ThatSlurmAsksForIsNoAccounts) {
   EXPECT_NE(wrong[0].find("owner, qos, asked_by: "), std::string::npos) << wrong[0];
 }
 
+TEST(MachineSets, TellAllThatIsWrongAtOnce) {
+  Cluster cluster{.name = "demo", .networks = {{.name = "lan", .cidr = "10.80.0.0/24"}}, .pools = {{.name = "c"}}};
+  cluster.machines = {{.name = "small", .kernel = "/vmlinuz", .append = "quiet", .memory_mb = 64}};
+  EXPECT_THAT(problems(cluster), testing::IsEmpty());
+  MachineSet bad{.name = "a/b", .initrd = "initrd", .cpus = 0, .memory_mb = 16, .per_node = 65};
+  bad.network = "10.80.0.0/16";
+  bad.shared_memory_mb = 48;
+  bad.host_devices = {"3b:00.0", "0000:3b:00.0", "0000:3b:00.0"};
+  cluster.machines = {bad, cluster.machines[0], cluster.machines[0]};
+  const auto found = problems(cluster);
+  for (const auto* wrong : {"the name must be", "neither an `image`", "are of a `kernel`", "no absolute path",
+                            "cpus: 0", "memory: 16", "per_node: 65", "overlaps network 'lan'", "no power of two",
+                            "'3b:00.0' is no PCI", "is there twice", "declared twice"})
+    EXPECT_THAT(found, testing::Contains(testing::HasSubstr(wrong)));
+  for (const auto* network :
+       {"10.200.0.0", "10.200.0.1/16", "10.200.0.0/29", "300.0.0.0/16", "10.0.0.0/33", "fd00::/64"}) {
+    cluster.machines = {{.name = "small", .kernel = "/vmlinuz", .memory_mb = 64, .network = network}};
+    EXPECT_THAT(problems(cluster), testing::ElementsAre(testing::HasSubstr("is no network like"))) << network;
+  }
+}
+
 TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {
   auto cluster = one_that_grows();
   auto& pool = cluster.pools[0];

@@ -11,7 +11,8 @@ namespace "default" {
   raw_exec_as_root = true
 }
 
-# Where what the machines boot lies on the hosts of the pool "compute": packaging/node-image makes such files.
+# Where what the machines boot lies on the hosts of the pool "compute": machine/build makes it. It is a Debian without
+# anything to log in to: what your users shall find there is yours to say.
 variable "images" {
   type    = string
   default = "/var/lib/machine-images/node"
@@ -54,11 +55,13 @@ cluster "machines" {
 
   # sbatch -N2 -n2 --mem=1G --comment=machines:small job.sh
   machines "small" {
+    image    = "${var.images}/root.erofs"
     kernel   = "${var.images}/vmlinuz"
     initrd   = "${var.images}/initrd"
     append   = "console=ttyS0 panic=-1 quiet"
     cpus     = 1
     memory   = 256 # MiB
+    disk     = "1G"
     per_node = 1
 
     # Each job has a part of it. Nothing else may have these addresses.

@@ -18,9 +18,10 @@ using testing::HasSubstr;
 /// What the guests run: it is who its seed says, and answers at port 7000: `name`; `ping ADDRESS`; `ask ADDRESS`, what
 /// that one's name is.
 constexpr const char* kWorker = R"SH(#!/bin/busybox sh
-until [ -e /dev/vda ]; do sleep 0.02; done
 mkdir -p /seed
-mount -t iso9660 -o ro /dev/vda /seed
+until [ -e /seed/meta-data ]; do
+  for disk in /dev/vd?; do mount -t iso9660 -o ro $disk /seed 2>/dev/null && break; done || sleep 0.02
+done
 sed -n 's/.*"local-hostname": *"\([^"]*\)".*/\1/p' /seed/meta-data >/name
 ip address add "$(grep -o '[0-9.]*/[0-9]*' /seed/network-config | head -n 1)" dev eth0
 ip link set eth0 up
@@ -47,9 +48,9 @@ class SlurmMachines : public testing::Test {
     images_ = "/var/lib/underway-test-guest-" + std::to_string(::getpid());  // hosts see this, and nothing of /tmp
     std::filesystem::create_directories(images_ + "/root");
     write_text(images_ + "/root/worker", kWorker);
-    const auto packed =
-        shell("cd " + images_ + "/root && chmod 755 worker && echo worker | busybox cpio -o -H newc | " +
-              "gzip -n | cat " + guest + "/initrd - > ../initrd && cp " + guest + "/vmlinuz ..");
+    const auto packed = shell(
+        "cd " + images_ + "/root && chmod 755 worker && echo worker | busybox cpio -o -H newc | " + "gzip -n | cat " +
+        guest + "/initrd - > ../initrd && cp " + guest + "/vmlinuz .. && truncate -s 1M ../root.erofs");
     ASSERT_EQ(packed.exit_code, 0) << packed.err;
     cluster_.emplace("machines");
   }

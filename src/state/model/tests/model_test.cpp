@@ -3,6 +3,8 @@
 #include "model/evaluation.hpp"
 #include "model/node/node.hpp"
 
+#include <gmock/gmock.h>
+
 #include "base/json/json.hpp"
 #include "model/job/spelled_policies.hpp"
 

@@ -56,6 +56,8 @@ struct RunningJob {
   TimePoint ends{};          ///< by its time limit; the epoch: nobody knows
   TimePoint kept{};          ///< its work until then is safe: its last checkpoint; the epoch: none was made
   bool suspendable = false;  ///< its nodes are VMs that can sleep
+  bool ending = false;       ///< it is being cleared away, or is queued again already
+  std::string not_redone;    ///< why it cannot be done again, "is interactive"; empty: it can
   std::int64_t suspensions = 0;
   Duration asleep{};  ///< in all, until now
 };

@@ -31,7 +31,8 @@ struct NodeView {
   TimePoint booted{};   ///< when it was asked for
   TimePoint free_at{};  ///< when the last of its jobs ends by its limit; the epoch: nobody knows
   std::vector<std::string> jobs;
-  std::string gang;  ///< Grow::gang of what asked for it
+  std::string gang;    ///< Grow::gang of what asked for it
+  bool taken = false;  ///< it was taken back (TakeBack), and has not gone yet
 };
 
 enum class BootResult : std::uint8_t {
@@ -52,7 +53,9 @@ struct BootOutcome {
 /// The owner of opportunistic capacity wants some of it back.
 struct Recall {
   std::string class_name;
-  std::int64_t nodes = 0;
+  std::int64_t nodes = 0;               ///< so many, whichever cost least
+  std::string id = {};                  ///< whose it is, for TakeBack and Staying
+  std::vector<std::string> named = {};  ///< these, and no others
 };
 
 struct Tick {
@@ -91,6 +94,11 @@ struct TakeBack {
   std::string node;
   TimePoint at{};
   std::vector<std::string> jobs;
+  std::string recall = {};  ///< Recall::id; empty: it goes already, and a job has begun there in between
+};
+/// A node that is recalled in vain.
+struct Staying {
+  std::string node, why, recall;
 };
 
 struct Decision {
@@ -100,6 +108,7 @@ struct Decision {
   std::vector<std::string> undrain;  ///< there is work for it after all
   std::vector<Move> moves;
   std::vector<TakeBack> take_back;
+  std::vector<Staying> staying;
   std::vector<std::string> protect;  ///< Slurm jobs that must not be put on opportunistic nodes again
   Explanation explanation;
   State state;

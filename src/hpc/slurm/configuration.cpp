@@ -72,7 +72,8 @@ Joining joining_of(const model::Cluster& cluster, const Machine& machine) {
   if (wishes.empty()) return out;
   wishes.erase("auto");
   out.asks = programs_of(cluster);
-  if (out.asks) wishes.insert("cloud");
+  const bool opportunistic = std::any_of(cluster.pools.begin(), cluster.pools.end(), model::is_opportunistic);
+  if (out.asks || opportunistic) wishes.insert("cloud");
   if (wishes.size() > 1)
     throw Error(Code::invalid,
                 fmt::format("the pools of cluster '{}' cannot join Slurm in different ways", cluster.name))

@@ -98,15 +98,32 @@ void check_provider(const Cluster& cluster, const Pool& pool, std::vector<std::s
   if (pool.bridges) say("`bridges` are for hosts that hold others");
 }
 
-/// Slurm asks for nodes that have State=CLOUD alone, and all pools of a cluster join it in the same way.
-void check_join(const Cluster& cluster, const std::string& where, std::vector<std::string>& out) {
+/// Slurm asks for nodes that have State=CLOUD alone, and keeps a job off those alone that it knows before they come.
+/// All pools of a cluster join it in the same way.
+void check_join(const Cluster& cluster, const std::string& where, std::string_view what,
+                std::vector<std::string>& out) {
   for (const auto& pool : cluster.pools) {
     if (pool.slurm && pool.slurm->join == "dynamic")
-      out.push_back(fmt::format(
-          "{}: asked_by = \"slurm\" needs pools that join as cloud, and pool '{}' has join = \"dynamic\": write "
-          "\"cloud\", or \"auto\"",
-          where, pool.name));
+      out.push_back(
+          fmt::format("{}: {} needs pools that join as cloud, and pool '{}' has join = \"dynamic\": write \"cloud\", "
+                      "or \"auto\"",
+                      where, what, pool.name));
   }
+}
+
+/// Of a pool whose hosts are taken back at any time.
+void check_opportunistic(const Cluster& cluster, const Pool& pool, const std::string& where,
+                         std::vector<std::string>& out) {
+  const auto say = [&](std::string_view with, std::string_view why) {
+    out.push_back(fmt::format("{}: opportunistic, {}: {}", where, with, why));
+  };
+  if (pool.elastic->urgent) say("urgent", "who cannot wait has to be sure of its hosts");
+  if (pool.elastic->yields) say("yields", "its hosts go when others need the room, and do not sleep");
+  if (pool.elastic->asked_by == AskedBy::slurm)
+    say("asked_by", "Slurm would ask for hosts again that were just taken back");
+  if (pool.size > 0)
+    say(fmt::format("size = {}", pool.size), "hosts that are always there are not taken back: write size = 0");
+  check_join(cluster, where, "opportunistic", out);
 }
 
 void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>& taken, std::vector<std::string>& out) {
@@ -133,8 +150,7 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
     const auto wrong = pool.elastic->problems(where);
     out.insert(out.end(), wrong.begin(), wrong.end());
     // The simulator has these. A site that writes one here counts on it.
-    if (pool.elastic->opportunistic)
-      out.push_back(where + ": opportunistic: nobody can take hosts back; `underway elastic simulate` alone reads it");
+    if (pool.elastic->opportunistic) check_opportunistic(cluster, pool, where, out);
     if ((pool.elastic->urgent || pool.elastic->yields) && pool.provider != "qemu")
       out.push_back(where + ": urgent, yields: its hosts are no virtual machines, which alone can sleep");
     if (pool.elastic->yields && pool.elastic->asked_by == AskedBy::slurm)
@@ -148,7 +164,7 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
                       "{} }}",
                       where, pool.size, pool.size + 8));
-    if (asked_by_slurm(pool)) check_join(cluster, where, out);
+    if (asked_by_slurm(pool)) check_join(cluster, where, "asked_by = \"slurm\"", out);
   }
   for (const auto& host : pool.all_host_names()) {
     if (!is_hostname(host))
@@ -185,6 +201,25 @@ void check_secret(const SecretDeclaration& secret, std::vector<std::string>& out
 
 }  // namespace
 
+namespace {
+
+/// A site that writes one here counts on it.
+void check_promises(const Cluster& cluster, std::vector<std::string>& out) {
+  const auto any = [&](bool PoolElastic::* what) {
+    return std::any_of(cluster.pools.begin(), cluster.pools.end(),
+                       [&](const auto& pool) { return pool.elastic && (*pool.elastic).*what; });
+  };
+  const Promises& given = cluster.elastic->promises;
+  const Promises otherwise;
+  const bool of_sleep = given.max_suspensions != otherwise.max_suspensions || given.max_asleep != otherwise.max_asleep;
+  if (of_sleep && !any(&PoolElastic::yields))
+    out.emplace_back("elastic: promises: no pool yields, so nobody is put to sleep");
+  if (given.notice != otherwise.notice && !any(&PoolElastic::opportunistic))
+    out.emplace_back("elastic: promises: notice: no pool is opportunistic, so nothing is taken back");
+}
+
+}  // namespace
+
 std::vector<std::string> problems(const Cluster& cluster) {
   std::vector<std::string> out;
   if (!is_hostname(cluster.name))
@@ -215,13 +250,7 @@ std::vector<std::string> problems(const Cluster& cluster) {
     if (!describe::equal(cluster.elastic->forecast, ForecastPolicy{}))
       out.emplace_back(
           "elastic: forecast: nothing is made ahead of the queue; `underway elastic simulate` alone reads it");
-    const bool any_yields = std::any_of(cluster.pools.begin(), cluster.pools.end(),
-                                        [](const auto& p) { return p.elastic && p.elastic->yields; });
-    if (!any_yields && !describe::equal(cluster.elastic->promises, Promises{}))
-      out.emplace_back("elastic: promises: no pool yields, so nobody is put to sleep");
-    if (cluster.elastic->promises.notice != Promises{}.notice)
-      out.emplace_back(
-          "elastic: promises: notice: nobody can take hosts back; `underway elastic simulate` alone reads it");
+    check_promises(cluster, out);
     const bool any = std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const auto& p) { return p.elastic; });
     if (!any) out.emplace_back("elastic: no pool has a block `elastic`, so none grows");
   }

@@ -85,7 +85,9 @@ void explain(Round& round) {
   for (auto& shape : round.demand.shapes) explanation.shapes.push_back(std::move(shape.explained));
   std::map<std::string_view, std::int64_t> shrunk;
   if (!round.out.shrink.empty()) {
-    for (const auto& node : round.tick.nodes) shrunk[node.class_name] += round.gone.contains(node.name) ? 1 : 0;
+    std::set<std::string_view> names;
+    for (const auto& action : round.out.shrink) names.insert(action.node);
+    for (const auto& node : round.tick.nodes) shrunk[node.class_name] += names.contains(node.name) ? 1 : 0;
   }
   for (const auto& book : round.supply->books()) {
     ClassExplanation& it = explanation.classes.emplace_back();

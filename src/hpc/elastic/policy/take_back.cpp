@@ -17,27 +17,101 @@ class Recalling {
  public:
   explicit Recalling(Round& round) : round_(round) {
     for (const auto& job : round.tick.running) jobs_.emplace(job.id, &job);
+    for (const auto& node : round.tick.nodes) {
+      if (node.taken) round.gone.insert(node.name);
+    }
+  }
+
+  /// A job may begin on a node between the decision that it goes and Slurm's knowing of it.
+  void catch_up() {
+    for (const auto& node : round_.tick.nodes) {
+      if (!node.taken) continue;
+      TakeBack back{node.name, round_.now() + round_.policy.promises.notice, {}};
+      for (const auto& id : node.jobs) {
+        if (!ends(id) && why_spared(id).empty()) redo(id, back);
+      }
+      if (!back.jobs.empty()) round_.out.take_back.push_back(std::move(back));
+    }
   }
 
   void serve(const Recall& recall) {
+    if (!recall.named.empty()) return serve_named(recall);
     left_ = recall.nodes;
     take_free(recall, NodePhase::idle);
     take_free(recall, NodePhase::booting);
     while (left_ > 0 && take_cheapest(recall)) {
     }
-    if (left_ > 0)
-      round_.note(fmt::format("class '{}': {} of {} recalled nodes stay, their jobs were taken back once already",
-                              recall.class_name, left_, recall.nodes));
+    if (left_ > 0) tell_staying(recall);
   }
 
  private:
+  bool is_of(const NodeView& node, const Recall& recall) const {
+    return node.class_name == recall.class_name && !round_.gone.contains(node.name);
+  }
+  bool ends(const std::string& id) const {
+    const auto found = jobs_.find(id);
+    return found != jobs_.end() && found->second->ending;
+  }
+
+  /// Why its nodes are not taken; empty: they may be.
+  std::string why_spared(const std::string& id) const {
+    if (taken_.contains(id) || ends(id)) return {};
+    if (round_.state.redone.contains(id)) return fmt::format("job {} was taken back once already", id);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || found->second->not_redone.empty()) return {};
+    return fmt::format("job {} {}", id, found->second->not_redone);
+  }
+  std::string why_spared(const NodeView& node) const {
+    if (node.phase == NodePhase::asleep) return "it sleeps";
+    for (const auto& id : node.jobs) {
+      if (auto why = why_spared(id); !why.empty()) return why;
+    }
+    return {};
+  }
+
+  void serve_named(const Recall& recall) {
+    for (const auto& name : recall.named) {
+      const auto at = std::find_if(round_.tick.nodes.begin(), round_.tick.nodes.end(),
+                                   [&](const NodeView& node) { return node.name == name && is_of(node, recall); });
+      const auto why = at == round_.tick.nodes.end() ? "it is not there, or somebody else holds it" : why_spared(*at);
+      if (why.empty())
+        take(*at, recall);
+      else
+        round_.out.staying.push_back({name, why, recall.id});
+    }
+  }
+
+  void tell_staying(const Recall& recall) {
+    const auto before = round_.out.staying.size();
+    for (const auto& node : round_.tick.nodes) {
+      if (is_of(node, recall)) round_.out.staying.push_back({node.name, why_spared(node), recall.id});
+    }
+    if (round_.out.staying.size() > before)
+      round_.note(fmt::format("class '{}': {} of {} recalled nodes stay, their jobs cannot be taken back",
+                              recall.class_name, left_, recall.nodes));
+  }
+
+  void redo(const std::string& id, TakeBack& back) {
+    if (!taken_.insert(id).second) return;
+    ++round_.state.redone[id];
+    back.jobs.push_back(id);
+  }
+
+  void take(const NodeView& node, const Recall& recall) {
+    round_.gone.insert(node.name);
+    const bool busy = std::any_of(node.jobs.begin(), node.jobs.end(), [&](const auto& id) { return !ends(id); });
+    TakeBack back{node.name, busy ? round_.now() + round_.policy.promises.notice : round_.now(), {}, recall.id};
+    for (const auto& id : node.jobs) {
+      if (!ends(id)) redo(id, back);
+    }
+    round_.out.take_back.push_back(std::move(back));
+    --left_;
+  }
+
   void take_free(const Recall& recall, NodePhase phase) {
     for (const auto& node : round_.tick.nodes) {
       if (left_ == 0) return;
-      if (node.class_name != recall.class_name || node.phase != phase || !node.jobs.empty()) continue;
-      if (!round_.gone.insert(node.name).second) continue;
-      round_.out.take_back.push_back({node.name, round_.now(), {}});
-      --left_;
+      if (is_of(node, recall) && node.phase == phase && node.jobs.empty()) take(node, recall);
     }
   }
 
@@ -46,34 +120,23 @@ class Recalling {
     const NodeView* best = nullptr;
     double least = 0;
     for (const auto& node : round_.tick.nodes) {
-      if (node.class_name != recall.class_name || node.jobs.empty() || round_.gone.contains(node.name)) continue;
+      if (!is_of(node, recall) || node.jobs.empty() || !why_spared(node).empty()) continue;
       const auto lost = cost(node);
-      if (lost && (best == nullptr || *lost < least)) {
+      if (best == nullptr || lost < least) {
         best = &node;
-        least = *lost;
+        least = lost;
       }
     }
     if (best == nullptr) return false;
-    round_.gone.insert(best->name);
-    TakeBack back{best->name, round_.now() + round_.policy.promises.notice, {}};
-    for (const auto& job : best->jobs) {
-      if (!taken_.insert(job).second) continue;
-      ++round_.state.redone[job];
-      back.jobs.push_back(job);
-    }
-    round_.out.take_back.push_back(std::move(back));
-    --left_;
+    take(*best, recall);
     return true;
   }
 
-  /// Absent: one of its jobs has been taken back before.
-  std::optional<double> cost(const NodeView& node) const {
+  double cost(const NodeView& node) const {
     double lost = 0;
     for (const auto& id : node.jobs) {
-      if (taken_.contains(id)) continue;
-      if (round_.state.redone.contains(id)) return std::nullopt;
       const auto found = jobs_.find(id);
-      if (found != jobs_.end()) lost += lost_work(*found->second, round_.now());
+      if (found != jobs_.end() && !taken_.contains(id) && !ends(id)) lost += lost_work(*found->second, round_.now());
     }
     return lost;
   }
@@ -87,8 +150,11 @@ class Recalling {
 }  // namespace
 
 void take_back(Round& round) {
-  if (round.tick.recalls.empty()) return;
+  const bool any_taken =
+      std::any_of(round.tick.nodes.begin(), round.tick.nodes.end(), [](const NodeView& node) { return node.taken; });
+  if (round.tick.recalls.empty() && !any_taken) return;
   Recalling recalling(round);
+  recalling.catch_up();
   for (const auto& recall : round.tick.recalls) recalling.serve(recall);
 }
 

@@ -347,6 +347,52 @@ TEST(Opportunistic, AJobIsTakenBackOnceAndThenStaysAway) {
   EXPECT_THAT(decide(policy, make_tick(), state).state.redone, IsEmpty()) << "it has ended";
 }
 
+TEST(Opportunistic, NodesThatAreNamedGoOrStayForAReason) {
+  PoolClass spot = make_class("spot");
+  spot.opportunistic = true;
+  const Policy policy = make_policy({spot});
+  std::vector<NodeView> nodes;
+  for (const auto* name : {"a", "b", "c", "d"}) nodes.push_back(make_node(name, NodePhase::busy, "spot"));
+  nodes[3].phase = NodePhase::asleep;
+  Tick tick = make_tick({}, nodes);
+  tick.running = {make_running("1", {"a"}), make_running("2", {"b"}), make_running("3", {"c"})};
+  tick.running[1].not_redone = "may not be requeued";
+  tick.running[2].ending = true;
+  for (std::size_t i = 0; i < 3; ++i) tick.nodes[i].jobs = {tick.running[i].id};
+  tick.recalls = {{"spot", 0, "7", {"a", "b", "c", "d", "e"}}};
+  const auto decision = decide(policy, tick, {});
+  ASSERT_EQ(decision.take_back.size(), 2u);
+  EXPECT_EQ(decision.take_back[0].node, "a");
+  EXPECT_EQ(decision.take_back[0].recall, "7");
+  EXPECT_EQ(decision.take_back[1].node, "c");
+  EXPECT_EQ(decision.take_back[1].at, kNow) << "its job is over: nobody needs notice";
+  EXPECT_THAT(decision.take_back[1].jobs, IsEmpty());
+  std::vector<std::string> staying;
+  for (const auto& it : decision.staying) staying.push_back(it.node + ": " + it.why);
+  EXPECT_THAT(staying, ElementsAre("b: job 2 may not be requeued", "d: it sleeps",
+                                   "e: it is not there, or somebody else holds it"));
+}
+
+TEST(Opportunistic, AJobThatBeganOnANodeThatGoesHasItsNoticeToo) {
+  PoolClass spot = make_class("spot");
+  spot.opportunistic = true;
+  const Policy policy = make_policy({spot});
+  auto node = make_node("a", NodePhase::draining, "spot");
+  node.taken = true;
+  node.jobs = {"1", "2", "3"};
+  Tick tick = make_tick({make_job("9", 1)}, {node});
+  tick.running = {make_running("1", {"a"}), make_running("2", {"a"}), make_running("3", {"a"})};
+  tick.running[2].not_redone = "is interactive";
+  State state;
+  state.redone["1"] = 1;
+  const auto decision = decide(policy, tick, state);
+  ASSERT_EQ(decision.take_back.size(), 1u);
+  EXPECT_THAT(decision.take_back[0].jobs, ElementsAre("2"));
+  EXPECT_EQ(decision.take_back[0].at, kNow + policy.promises.notice);
+  EXPECT_THAT(decision.undrain, IsEmpty()) << "whoever waits";
+  EXPECT_EQ(decision.state.redone.at("1"), 1);
+}
+
 TEST(Explain, SaysHowManyOfHowManyWaitForWhat) {
   std::vector<PendingJob> jobs;
   for (int i = 0; i < 3; ++i) {

@@ -22,6 +22,8 @@ void History::Seen::add(const Seen& other) {
   lost += other.lost;
   gangs += other.gangs;
   strict += other.strict;
+  stayed += other.stayed;
+  late += other.late;
 }
 
 void History::make_policy() {
@@ -61,6 +63,7 @@ void History::make_jobs() {
     job.asks.exclusive = true;
     job.asks.reason = chance_.happens(0.5) ? "Resources" : "Priority";
     job.urgent = job.asks.nodes_min == 1 && chance_.happens(0.2);
+    job.interactive = chance_.happens(0.2);
     job.asks.priority = job.urgent ? 1000 : chance_.below(10);
     job.arrives = std::chrono::seconds(chance_.below(2400));
     job.left = std::chrono::seconds(60 + chance_.below(2400));
@@ -113,13 +116,17 @@ void History::pass_time() {
       vm.since = now_;
       outcomes_.push_back({vm.class_name, name, BootResult::up, {}});
     }
-    if (vm.goes != Duration{0} && vm.goes <= now_) gone.push_back(name);
+    if (vm.goes != Duration{0} && (vm.goes <= now_ || vm.job.empty()) && !vm.open) gone.push_back(name);
   }
-  for (const auto& name : gone) {  // taken back: the notice is over
-    if (const auto job = vms_.at(name).job; !job.empty()) {
+  for (const auto& name : gone) {  // taken back: the notice is over, or it is empty
+    const auto id = vms_.at(name).job;
+    if (!id.empty()) {
+      Job& job = jobs_.at(id);
+      if (!job.noticed) continue;  // it came too late to be asked, and runs to its end
       ++seen_.taken_back;
-      EXPECT_EQ(++jobs_.at(job).taken_back, 1) << "job " << job << " is redone more than once";
-      EXPECT_EQ(state_.redone[job], 1);
+      EXPECT_FALSE(job.interactive) << "job " << id << " is lost";
+      EXPECT_EQ(++job.taken_back, 1) << "job " << id << " is redone more than once";
+      EXPECT_EQ(state_.redone[id], 1);
     }
     kill(name);
   }
@@ -142,7 +149,14 @@ void History::break_things() {
     outcomes_.push_back({it->second.class_name, it->first, BootResult::lost, now_ - it->second.born});
     kill(std::string(it->first));
   }
-  if (chance_.happens(0.03)) recalls_.push_back({"c2", 1 + chance_.below(3)});
+  if (chance_.happens(0.04)) recalls_.push_back({"c2", 1 + chance_.below(3)});
+  if (chance_.happens(0.01)) {
+    std::vector<std::string> named = {"never-was"};
+    for (const auto& [name, vm] : vms_) {
+      if (vm.class_name == "c2") named.push_back(name);
+    }
+    recalls_.push_back({"c2", 0, "by name", named});
+  }
 }
 
 void History::kill(const std::string& name) {
@@ -160,6 +174,7 @@ void History::requeue(Job& job) {
     it->second.since = now_;
   }
   job.nodes.clear();
+  job.noticed = false;
   job.phase = Phase::queued;  // all of its work is done again
 }
 
@@ -185,7 +200,7 @@ void History::end(Job& job) {
 }
 
 bool History::may_use(const Job& job, const std::string&, const Vm& vm) const {
-  if (!vm.up || !vm.job.empty() || vm.draining || vm.goes != Duration{0}) return false;
+  if (!vm.up || !vm.job.empty() || vm.draining || (vm.goes != Duration{0} && !vm.open)) return false;
   if (!vm.held_for.empty() && vm.held_for != job.asks.id) return false;
   if (vm.class_name == "c2" && state_.redone.contains(job.asks.id)) return false;  // Decision::protect
   for (const auto& gang : state_.gangs) {
@@ -210,10 +225,12 @@ void History::start_jobs() {
     for (auto& [type, names] : nodes) {
       if (static_cast<std::int64_t>(names.size()) < job->asks.nodes_min) continue;
       names.resize(static_cast<std::size_t>(job->asks.nodes_min));
+      for (const auto& name : names) seen_.late += vms_.at(name).goes != Duration{0} ? 1 : 0;
       begin(*job, names);
       break;
     }
   }
+  for (auto& [name, vm] : vms_) vm.open = false;
 }
 
 void History::resume_sleepers() {
@@ -315,6 +332,7 @@ Tick History::look() {
     running.nodes = job.nodes;
     running.cpus_per_node = 4;
     running.started = wall() - (now_ - job.since);
+    if (job.interactive) running.not_redone = "is interactive";
     tick.running.push_back(std::move(running));
   }
   for (const auto& [name, vm] : vms_) {
@@ -322,12 +340,13 @@ Tick History::look() {
     view.name = name;
     view.class_name = vm.class_name;
     view.gang = vm.gang;
-    const bool busy = !vm.job.empty() || !vm.held_for.empty() || vm.goes != Duration{0};
+    view.taken = vm.goes != Duration{0};
+    const bool busy = !vm.job.empty() || !vm.held_for.empty();
     view.phase = vm.draining ? NodePhase::draining
                  : !vm.up    ? NodePhase::booting
                  : busy      ? NodePhase::busy
                              : NodePhase::idle;
-    if (busy) view.jobs = {!vm.job.empty() ? vm.job : !vm.held_for.empty() ? vm.held_for : "leaving"};
+    if (busy) view.jobs = {!vm.job.empty() ? vm.job : vm.held_for};
     view.cpus_free = busy ? 0 : 4;
     view.memory_free_mb = busy ? 0 : 8192;
     view.since = wall() - (now_ - (vm.up ? vm.since : vm.born));
@@ -343,9 +362,14 @@ Tick History::look() {
 void History::decide_and_do() {
   const Tick tick = look();
   const Decision decision = decide(policy_, tick, state_);
+  auto gangs_before = gangs_since_;
   check(decision);
   const bool faulty = !calm();
-  if (faulty && chance_.happens(0.02)) return;  // the daemon dies before it has written anything
+  if (faulty && chance_.happens(0.02)) {                     // the daemon dies before it has written anything
+    for (auto& [label, since] : gangs_before) since += dt_;  // what it asked for in that time is asked for again
+    gangs_since_ = std::move(gangs_before);
+    return;
+  }
   state_ = json::decode_text<State>(json::encode(decision.state));
   if (faulty && chance_.happens(0.02) && decision.take_back.empty()) return;  // and here before it has done anything
   carry_out(decision);
@@ -354,7 +378,14 @@ void History::decide_and_do() {
 void History::check(const Decision& decision) {
   for (const auto& action : decision.shrink)
     EXPECT_TRUE(vms_.at(action.node).job.empty()) << "node " << action.node << " is taken from under a job";
-  for (const auto& back : decision.take_back) EXPECT_EQ(vms_.at(back.node).class_name, "c2");
+  for (const auto& back : decision.take_back) {
+    const Vm& vm = vms_.at(back.node);
+    EXPECT_EQ(vm.class_name, "c2");
+    EXPECT_TRUE(vm.goes == Duration{0} || !back.jobs.empty()) << "node " << back.node << " is taken twice";
+    if (!back.jobs.empty()) EXPECT_EQ(back.at, wall() + policy_.promises.notice) << "all have the same notice";
+    for (const auto& id : back.jobs) EXPECT_FALSE(jobs_.at(id).interactive) << "job " << id << " cannot be done again";
+  }
+  seen_.stayed += static_cast<std::int64_t>(decision.staying.size());
   for (const auto& [job, times] : decision.state.redone) EXPECT_LE(times, 1) << "job " << job;
   std::map<std::string, Duration> forming;
   for (const auto& gang : decision.state.gangs) {
@@ -380,7 +411,9 @@ void History::carry_out(const Decision& decision) {
   for (const auto& name : decision.undrain) vms_.at(name).draining = false;
   for (const auto& back : decision.take_back) {
     Vm& vm = vms_.at(back.node);
+    vm.open = vm.goes == Duration{0};
     vm.goes = std::max(now_ + (back.at - wall()), now_ + 1ns);
+    for (const auto& id : back.jobs) jobs_.at(id).noticed = true;
   }
   for (const auto& grow : decision.grow) {
     for (std::int64_t i = 0; i < grow.count; ++i) {

@@ -24,7 +24,7 @@ class History {
 
   /// What has happened to it: a history in which nothing happens proves nothing.
   struct Seen {
-    std::int64_t suspensions = 0, taken_back = 0, given_up = 0, lost = 0, gangs = 0, strict = 0;
+    std::int64_t suspensions = 0, taken_back = 0, given_up = 0, lost = 0, gangs = 0, strict = 0, stayed = 0, late = 0;
     void add(const Seen& other);
   };
   const Seen& seen() const { return seen_; }
@@ -36,6 +36,8 @@ class History {
     Phase phase = Phase::coming;
     Duration arrives{}, left{}, since{}, limit{};  ///< in true time
     bool urgent = false;
+    bool interactive = false;  ///< it cannot be done again
+    bool noticed = false;      ///< its node goes, and it is done again if it runs on until then
     std::vector<std::string> nodes;
     std::string home;
     std::int64_t taken_back = 0, suspensions = 0;
@@ -47,6 +49,7 @@ class History {
     bool hangs = false;  ///< it will never come up
     Duration born{}, ready{}, since{};
     Duration goes{};       ///< taken back then; 0: not
+    bool open = false;     ///< it is taken back, and Slurm does not know yet
     std::string held_for;  ///< an urgent job for which it was emptied
   };
 

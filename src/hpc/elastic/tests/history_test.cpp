@@ -22,7 +22,8 @@ TEST_P(Histories, LoseNoJobLeakNoNodeAndBreakNoPromise) {
   for (const auto& [what, times] :
        {std::pair("suspensions", seen.suspensions), std::pair("nodes taken back", seen.taken_back),
         std::pair("gangs", seen.gangs), std::pair("gangs given up", seen.given_up), std::pair("nodes lost", seen.lost),
-        std::pair("looks at a promise", seen.strict)}) {
+        std::pair("looks at a promise", seen.strict), std::pair("nodes recalled in vain", seen.stayed),
+        std::pair("jobs on nodes that go", seen.late)}) {
     EXPECT_GE(times, 100) << what;
   }
 }

@@ -323,7 +323,8 @@ bool sleep_concerns(const MemberHost& host) {
 }
 
 JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records) {
-  if (model::asked_by_slurm(pool)) return JoinMode::cloud;
+  // A job that was done again is kept off nodes that Slurm knows before they come.
+  if (model::asked_by_slurm(pool) || model::is_opportunistic(pool)) return JoinMode::cloud;
   const auto& wish = pool.slurm ? pool.slurm->join : std::string("auto");
   if (wish == "dynamic") return JoinMode::dynamic;
   if (wish == "cloud") return JoinMode::cloud;

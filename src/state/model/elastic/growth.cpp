@@ -31,6 +31,7 @@ std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<Poo
 }
 
 bool asked_by_slurm(const Pool& pool) { return pool.elastic && pool.elastic->asked_by == AskedBy::slurm; }
+bool is_opportunistic(const Pool& pool) { return pool.elastic && pool.elastic->opportunistic; }
 
 const Structure& description(Tag<PoolHosts>) {
   static const Structure s =

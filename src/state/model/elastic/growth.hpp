@@ -28,6 +28,8 @@ std::vector<std::string> hosts_to_have(const Pool& pool, const std::optional<Poo
 
 /// Whether Slurm itself asks for the hosts of the pool (PoolElastic::asked_by).
 bool asked_by_slurm(const Pool& pool);
+/// Whether its hosts are taken back at any time (PoolElastic::opportunistic).
+bool is_opportunistic(const Pool& pool);
 
 const describe::Structure& description(describe::Tag<PoolHosts>);
 

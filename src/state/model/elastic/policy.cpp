@@ -6,6 +6,8 @@ namespace underway::model {
 namespace {
 
 constexpr std::string_view kSkiRental = "ski_rental";
+/// Room that comes back later than that nobody waits for.
+constexpr Duration kLongestNotice = std::chrono::hours{24};
 
 class PolicyCheck {
  public:
@@ -33,6 +35,9 @@ class PolicyCheck {
     money("budget: day", policy_.budget.day);
     money("budget: month", policy_.budget.month);
     check(policy_.forecast);
+    if (policy_.promises.notice < Duration{0} || policy_.promises.notice > kLongestNotice)
+      say("promises: notice is {}; at most {}", human_duration(policy_.promises.notice),
+          human_duration(kLongestNotice));
     if (policy_.promises.max_suspensions < 0 || policy_.promises.max_asleep < Duration{0})
       say("promises: max_suspensions is {} and max_asleep {}; 0 or more", policy_.promises.max_suspensions,
           human_duration(policy_.promises.max_asleep));

@@ -53,7 +53,8 @@ const Structure& description(Tag<Promises>) {
       Builder<Promises>("promises", "What sleeping Slurm jobs are promised.")
           .attribute<&Promises::max_suspensions>("max_suspensions", "MaxSuspensions", "How often one job sleeps.")
           .attribute<&Promises::max_asleep>("max_asleep", "MaxAsleep", "How long one job sleeps in all.")
-          .attribute<&Promises::notice>("notice", "Notice", "Before an opportunistic node is taken back.")
+          .attribute<&Promises::notice>("notice", "Notice",
+                                        "How long a job of an opportunistic host has left when that is taken back.")
           .done();
   return s;
 }

@@ -46,7 +46,8 @@ void add_pool_fields(describe::Builder<T>& builder) {
       .template attribute<&PoolElastic::boot_timeout>("boot_timeout", "BootTimeout", "After that a boot has failed.")
       .template attribute<&PoolElastic::topology_group>("topology_group", "TopologyGroup",
                                                         "Pools of one group are near each other.")
-      .template attribute<&PoolElastic::opportunistic>("opportunistic", "Opportunistic", "Taken back at any time.")
+      .template attribute<&PoolElastic::opportunistic>("opportunistic", "Opportunistic",
+                                                       "Its hosts are taken back at any time.")
       .template attribute<&PoolElastic::keep_alive>("keep_alive", "KeepAlive",
                                                     "How long an idle host stays: ski_rental or a duration.")
       .template attribute<&PoolElastic::urgent>(

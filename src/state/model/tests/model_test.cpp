@@ -186,12 +186,12 @@ TEST(GrowingPool, ThatSlurmAsksForHasItsFirstHostsAlways) {
 
 TEST(GrowingPool, IsRefusedWhatNobodyWouldDo) {
   auto cluster = one_that_grows();
-  cluster.pools[0].elastic->opportunistic = true;
   cluster.elastic->forecast.mode = ForecastMode::act;
   cluster.elastic->promises.max_suspensions = 1;
+  cluster.elastic->promises.notice = std::chrono::seconds{1};
   const auto wrong = problems(cluster);
   ASSERT_EQ(wrong.size(), 3U);
-  for (std::size_t i = 0; const auto* key : {"opportunistic: ", "forecast: ", "promises: "})
+  for (std::size_t i = 0; const auto* key : {"forecast: ", "promises: ", "promises: notice: "})
     EXPECT_NE(wrong[i++].find(std::string("elastic: ") + key), std::string::npos) << key;
 }
 
@@ -226,6 +226,38 @@ TEST(MachineSets, TellAllThatIsWrongAtOnce) {
   }
 }
 
+TEST(GrowingPool, ThatIsTakenBackAtAnyTimePromisesNothing) {
+  auto cluster = one_that_grows();
+  auto& pool = cluster.pools[0];
+  pool.elastic->opportunistic = true;
+  cluster.elastic->promises.notice = std::chrono::seconds{30};
+  auto wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 1U) << wrong.back();
+  EXPECT_NE(wrong[0].find("hosts that are always there are not taken back: write size = 0"), std::string::npos)
+      << wrong[0];
+  pool.size = 0;
+  EXPECT_TRUE(problems(cluster).empty());
+  pool.slurm->join = "dynamic";
+  pool.elastic->asked_by = AskedBy::slurm;
+  wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 3U) << wrong.back();
+  EXPECT_NE(wrong[0].find("Slurm would ask for hosts again"), std::string::npos) << wrong[0];
+  EXPECT_NE(wrong[1].find("opportunistic needs pools that join as cloud"), std::string::npos) << wrong[1];
+  pool.slurm->join = "auto";
+  pool.elastic->asked_by = AskedBy::queue;
+  pool.elastic->urgent = pool.elastic->yields = true;
+  wrong = problems(cluster);
+  for (const auto* why : {"who cannot wait has to be sure of its hosts", "and do not sleep"})
+    EXPECT_TRUE(std::any_of(wrong.begin(), wrong.end(), [&](const auto& it) {
+      return it.find(why) != std::string::npos;
+    })) << why;
+  pool.elastic->urgent = pool.elastic->yields = false;
+  cluster.elastic->promises.notice = std::chrono::hours{25};
+  wrong = problems(cluster);
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_NE(wrong[0].find("promises: notice is"), std::string::npos) << wrong[0];
+}
+
 TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {
   auto cluster = one_that_grows();
   auto& pool = cluster.pools[0];
@@ -245,7 +277,7 @@ TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {
   wrong = problems(cluster);
   ASSERT_EQ(wrong.size(), 2U) << wrong.back();
   EXPECT_NE(wrong[0].find("one that yields has nobody sleep"), std::string::npos) << wrong[0];
-  EXPECT_NE(wrong[1].find("notice: nobody can take hosts back"), std::string::npos) << wrong[1];
+  EXPECT_NE(wrong[1].find("notice: no pool is opportunistic"), std::string::npos) << wrong[1];
 }
 
 TEST(Cluster, ReportsAllProblemsAtOnce) {

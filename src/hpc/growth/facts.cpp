@@ -1,6 +1,8 @@
 // What the tables have of growth, and what is written down of it.
 #include "growth/look.hpp"
+#include "growth/notices.hpp"
 #include "growth/room.hpp"
+#include "tables/recalls.hpp"
 #include "tables/slurm_members.hpp"
 
 namespace underway::growth {
@@ -62,6 +64,27 @@ void mind_sleepers(ClusterFacts& facts) {
   }
 }
 
+/// A pool from which hosts were taken back has no more than were left to it, and one that is asked for some makes none.
+/// And who waits for somebody to go waits for room that is about to be there.
+void mind_recalls(ClusterFacts& facts) {
+  for (auto& pool : facts.pools) {
+    for (const auto& recall : facts.recalls) {
+      if (recall.pool != pool.type.name) continue;
+      const auto has = static_cast<std::int64_t>(pool.hosts.hosts.size());
+      pool.type.max_nodes = std::min(pool.type.max_nodes, recall.decided() ? recall.ceiling : has);
+    }
+    pool.type.min_nodes = std::min(pool.type.min_nodes, pool.type.max_nodes);
+  }
+  for (auto& host : facts.hosts) {
+    host.room_comes = host.room_comes || std::any_of(facts.recalls.begin(), facts.recalls.end(), [&](const auto& it) {
+                        return it.for_host == host.name && (!it.decided() || !it.goes.empty());
+                      });
+    const auto pool = std::find_if(facts.pools.begin(), facts.pools.end(),
+                                   [&](const PoolFacts& it) { return it.type.name == host.pool; });
+    facts.room_lacks = facts.room_lacks || (pool != facts.pools.end() && pool->type.urgent && !host.placed);
+  }
+}
+
 }  // namespace
 
 bool has_no_room(const HostFacts& host, TimePoint asked, TimePoint now) {
@@ -86,7 +109,10 @@ ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluste
   for (const auto& host : tables.hosts(cluster.name)) {
     if (growing_pool(cluster, host->pool) != nullptr) out.hosts.push_back(host_facts(tables, *host));
   }
+  out.recalls = tables::records<model::Recall>(tables, cluster.name + "/");
+  out.notices = tables::find_record<NoticeBook>(tables, cluster.name).value_or(NoticeBook{.cluster = cluster.name});
   mind_sleepers(out);
+  mind_recalls(out);
   out.memory = tables::find_record<Memory>(tables, cluster.name).value_or(Memory{.cluster = cluster.name});
   return out;
 }
@@ -102,8 +128,14 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
     if (pool == nullptr || model::asked_by_slurm(*pool)) continue;
     decision.changes.push_back(tables::put_record(hosts));
   }
+  for (const auto& recall : request.recalls) {
+    const auto current = tables::find_record<model::Recall>(tables, tables::RecordOf<model::Recall>::name(recall));
+    // One that was ended meanwhile: whoever goes, goes.
+    if (current && !current->decided()) decision.changes.push_back(tables::put_record(recall));
+  }
+  if (!request.notices.cluster.empty()) put_notices(decision.changes, tables, request.notices);
   const auto written = tables::find_record<Memory>(tables, request.cluster);
-  if (written && request.pools.empty() && !worth_writing(*written, request.memory)) return decision;
+  if (written && decision.changes.empty() && !worth_writing(*written, request.memory)) return decision;
   auto memory = request.memory;
   memory.written_at = unix_nanos(context.now);
   decision.changes.push_back(tables::put_record(memory));
@@ -113,7 +145,11 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
 namespace {
 
 struct Leftovers {
-  std::vector<std::string> hosts, memories, sleeps;  ///< names of their records
+  std::vector<std::string> hosts, memories, sleeps, notices, recalls;  ///< names of their records
+
+  bool any() const {
+    return !hosts.empty() || !memories.empty() || !sleeps.empty() || !notices.empty() || !recalls.empty();
+  }
 };
 
 Leftovers leftovers_of(const tables::Tables& tables) {
@@ -129,15 +165,21 @@ Leftovers leftovers_of(const tables::Tables& tables) {
   for (const auto& book : tables::records<SleepBook>(tables)) {
     if (!tables.find_cluster(book.cluster)) out.sleeps.push_back(book.cluster);
   }
+  for (const auto& book : tables::records<NoticeBook>(tables)) {
+    if (!tables.find_cluster(book.cluster)) out.notices.push_back(book.cluster);
+  }
+  for (const auto& recall : tables::records<model::Recall>(tables)) {
+    const auto cluster = tables.find_cluster(recall.cluster);
+    const auto* pool = cluster ? cluster->find_pool(recall.pool) : nullptr;
+    if (pool == nullptr || !model::is_opportunistic(*pool))
+      out.recalls.push_back(tables::RecordOf<model::Recall>::name(recall));
+  }
   return out;
 }
 
 }  // namespace
 
-bool anything_to_forget(const tables::Tables& tables) {
-  const auto left = leftovers_of(tables);
-  return !left.hosts.empty() || !left.memories.empty() || !left.sleeps.empty();
-}
+bool anything_to_forget(const tables::Tables& tables) { return leftovers_of(tables).any(); }
 
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const ForgetGrowth&, const server::Context&) {
   server::Decision<server::Nothing> decision;
@@ -145,6 +187,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const For
   for (const auto& name : left.hosts) decision.changes.push_back(tables::delete_record<PoolHosts>(name));
   for (const auto& name : left.memories) decision.changes.push_back(tables::delete_record<Memory>(name));
   for (const auto& name : left.sleeps) decision.changes.push_back(tables::delete_record<SleepBook>(name));
+  for (const auto& name : left.notices) decision.changes.push_back(tables::delete_record<NoticeBook>(name));
+  for (const auto& name : left.recalls) decision.changes.push_back(tables::delete_record<model::Recall>(name));
   return decision;
 }
 

@@ -2,9 +2,11 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "growth/recall.hpp"
 #include "growth/room.hpp"
 #include "host/virtual/sleep.hpp"
 #include "slurm/elastic/member_controller.hpp"
+#include "tables/recalls.hpp"
 
 namespace underway::growth {
 
@@ -22,7 +24,8 @@ bool grows(const model::Cluster& cluster) {
 namespace {
 
 /// One that was stopped meanwhile, or whose room somebody else was given: the next look sees that.
-awaitable<void> passing_over(awaitable<server::Nothing> wish) {
+template <class Result>
+awaitable<void> passing_over(awaitable<Result> wish) {
   try {
     co_await std::move(wish);
   } catch (const Error& error) {
@@ -35,6 +38,7 @@ awaitable<void> passing_over(awaitable<server::Nothing> wish) {
 Growth::Growth(server::Server& server, async::Pool& pool, async::Executor executor, Options options)
     : server_(server),
       pool_(pool),
+      executor_(executor),
       options_(options),
       follower_(server.follow(what_growth_follows())),
       tasks_(std::move(executor), "growth") {}
@@ -127,6 +131,8 @@ void Growth::leave_alone(const std::string& cluster, std::string why) {
 }
 
 awaitable<bool> Growth::is_quiet(const std::string& cluster, slurm::Place place) {
+  const auto recalls = tables::records<model::Recall>(*co_await server_.read(), cluster + "/");
+  if (std::any_of(recalls.begin(), recalls.end(), [](const auto& it) { return !it.decided(); })) co_return false;
   const auto& known = known_[cluster];
   if (!known.settled || !known.looked || async::LoopClock::now() - *known.looked >= options_.rest) co_return false;
   const auto ask = slurm::queue_command();
@@ -155,32 +161,46 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   }
   if (co_await is_quiet(name, *controller.place)) co_return;
   const auto begin = async::LoopClock::now();
-  const auto before_asking = facts_of(*co_await server_.read(), *cluster);
+  auto before_asking = facts_of(*co_await server_.read(), *cluster);
+  if (const auto& newest = known_[name].memory) before_asking.memory = *newest;
   // Nodes first: a job that starts in between is then seen to run on a node that was idle. The other way round it would
   // wait, and its node be busy already: a host would be made for nobody.
   const auto ask_nodes = slurm::records_command();
   const auto ask_queue = slurm::queue_command();
   const auto nodes = co_await command(*controller.place, ask_nodes);
   const auto queue = co_await command(*controller.place, ask_queue);
+  SlurmLook look;
+  std::vector<std::string> ids;
+  auto read = [&] {
+    look.queue = slurm::parse_queue(queue);
+    ids = asked_about(before_asking, look.queue);
+  };
+  co_await async::on_pool(pool_, read);
+  const auto redo = co_await ask_redo(*controller.place, std::move(ids));
   const auto* tables = co_await server_.read();
   const auto current = tables->find_cluster(name);
   if (!current || !grows(*current)) co_return;
   auto facts = facts_of(*tables, *current);
   // What is written down may be a minute older.
-  if (const auto& newest = known_[name].memory) facts.memory = *newest;
+  facts.memory = before_asking.memory;
+  // Of what is recalled since Slurm was not asked about the jobs there.
+  std::erase_if(facts.recalls, [&](const auto& recall) {
+    return !recall.decided() && std::none_of(before_asking.recalls.begin(), before_asking.recalls.end(),
+                                             [&](const auto& it) { return it.number == recall.number; });
+  });
   const auto before = known_[name].hosts;
   const auto looked = known_[name].looked;
   const auto not_put = known_[name].not_put;
   const auto at = async::LoopClock::now();
   const auto now = server_.clock().now();
-  SlurmLook look;
   Outlook outlook;
   AskedOutlook asked;
   std::vector<EntitledJob> entitled;
   Duration took{};
   auto decide = [&] {
     const auto begin = std::chrono::steady_clock::now();
-    look = {slurm::parse_queue(queue), slurm::parse_records(nodes)};
+    look.records = slurm::parse_records(nodes);
+    look.redo = slurm::parse_redo_facts(redo);
     std::optional<Duration> elapsed;
     if (looked) elapsed = at - *looked;
     entitled = entitled_jobs(facts, look);
@@ -192,16 +212,19 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
     took = std::chrono::steady_clock::now() - begin;
   };
   co_await async::on_pool(pool_, decide);
-  NoteGrowth note{name, std::move(outlook.pools), outlook.memory};
+  facts.memory = outlook.memory;
+  facts.notices = outlook.notices;
+  NoteGrowth note{name, std::move(outlook.pools), outlook.memory, std::move(outlook.recalls), outlook.notices};
   co_await server_.apply(std::move(note));
   counters_.last_decision_ms = std::chrono::duration<double, std::milli>(took).count();
   counters_.hosts_asked_for += outlook.asked_for;
   counters_.hosts_given_back += outlook.given_back;
   counters_.failed_boots += outlook.failed_boots + asked.failed_boots;
+  counters_.hosts_taken_back += outlook.taken_back;
   const bool settled = outlook.settled && asked.put.empty();
   known_[name] = {.status = std::move(outlook.status),
                   .explanation = std::move(outlook.explanation),
-                  .queue = std::move(look.queue),
+                  .queue = look.queue,
                   .asked = std::move(outlook.asked),
                   .hosts = std::move(outlook.hosts),
                   .memory = std::move(outlook.memory),
@@ -211,7 +234,8 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
                   .settled = settled};
   co_await follow_slurm(*controller.place, std::move(asked));
   co_await put_into_partitions(name, *controller.place, std::move(entitled));
-  co_await make_room(name, known_[name].queue);
+  co_await make_room(name, look);
+  co_await follow_notices(*controller.place, std::move(facts), std::move(look));
 }
 
 awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs) {
@@ -246,21 +270,32 @@ awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place pl
 }
 
 /// After what is to grow was written down: what waits for room is then known to wait.
-awaitable<void> Growth::make_room(std::string cluster, std::vector<slurm::QueuedJob> queue) {
+awaitable<void> Growth::make_room(std::string cluster, const SlurmLook& look) {
   const auto* tables = co_await server_.read();
   const auto current = tables->find_cluster(cluster);
   if (!current || current->stop) co_return;
   const auto now = server_.clock().now();
-  const auto facts = room_facts(*tables, *current, now);
+  auto facts = room_facts(*tables, *current, now);
+  if (const auto& memory = known_[cluster].memory) facts.redone = memory->state.redone;
   if (!facts.any() && facts.book.sleeps.empty()) co_return;
   Room room;
-  auto decide = [&] { room = growth::make_room(facts, queue, now); };
+  auto decide = [&] { room = growth::make_room(facts, look, now); };
   co_await async::on_pool(pool_, decide);
   auto& known = known_[cluster];
   known.settled = known.settled && room.settled;
   for (auto& line : room.lines) known.status.lines.push_back(std::move(line));
   NoteSleeps note{std::move(room.book)};
   co_await server_.apply(std::move(note));
+  for (auto& taking : room.recall) {
+    log::info("elastic: of cluster {} {} is taken back: it {}", cluster, join(taking.hosts, ", "), taking.why);
+    RecallHosts recall{cluster, std::move(taking.pool), std::move(taking.hosts),
+                       0,       std::move(taking.why),  std::move(taking.for_host)};
+    co_await passing_over(server_.apply(std::move(recall)));
+  }
+  for (const auto number : room.over) {
+    EndRecalls end{cluster, number, {}};
+    co_await passing_over(server_.apply(std::move(end)));
+  }
   for (auto& nap : room.sleep) {
     log::info("elastic: {} of cluster {} is put to sleep: it {}", nap.host, cluster, nap.why);
     host::SleepHost sleep{cluster, std::move(nap.host), std::move(nap.why)};

@@ -10,6 +10,7 @@
 #include "async/loop_clock.hpp"
 #include "growth/asked.hpp"
 #include "growth/entitled.hpp"
+#include "growth/notices.hpp"
 #include "growth/status.hpp"
 #include "server/server.hpp"
 #include "slurm/commands.hpp"
@@ -61,16 +62,26 @@ class Growth {
   async::awaitable<void> follow_slurm(slurm::Place place, AskedOutlook found);
   /// Puts Slurm jobs into the partitions of pools that are for them. One that Slurm refuses is not asked for again.
   async::awaitable<void> put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs);
-  /// Has hosts sleep, or wake, as urgent work needs their room.
-  async::awaitable<void> make_room(std::string cluster, std::vector<slurm::QueuedJob> queue);
+  /// What is known of a look beside the tables. `ids`: jobs of which Slurm has to tell more than its queue.
+  async::awaitable<std::string> ask_redo(slurm::Place place, std::vector<std::string> ids);
+  /// Tells the Slurm jobs of hosts that are taken back, and has them queued again when their notice is over.
+  async::awaitable<void> follow_notices(slurm::Place place, ClusterFacts facts, SlurmLook look);
+  async::awaitable<std::vector<std::string>> listeners_of(const NoticeSteps& steps, NoticeBook& book,
+                                                          const SlurmLook& look, std::string cluster);
+  async::awaitable<void> listen(std::string node_id, std::optional<std::set<std::string>>& heard);
+  /// Has hosts sleep, or wake, or taken back, as urgent work needs their room.
+  async::awaitable<void> make_room(std::string cluster, const SlurmLook& look);
   /// The pools stay as they are for `why`. Said in the log when it begins.
   void leave_alone(const std::string& cluster, std::string why);
-  /// Whether it may rest on the newest look: nothing was under way, and still nobody waits.
+  /// Whether it may rest on the newest look: nothing was under way, nothing was asked for since, and still nobody
+  /// waits.
   async::awaitable<bool> is_quiet(const std::string& cluster, slurm::Place place);
   async::awaitable<std::string> command(slurm::Place place, std::vector<std::string> words);
+  async::awaitable<bool> succeeds(slurm::Place place, std::vector<std::string> words);
 
   server::Server& server_;
   async::Pool& pool_;
+  async::Executor executor_;
   Options options_;
   std::map<std::string, Known> known_;  ///< by cluster
   Counters counters_;

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "growth/detail/views.hpp"
 #include "growth/entitled.hpp"
+#include "growth/notices.hpp"
 
 namespace underway::growth {
 
@@ -28,15 +29,18 @@ class Thinking {
     for (const auto& pool : facts_.pools) {
       if (!pool.by_slurm()) policy.classes.push_back(pool.type);
     }
+    recall();
     const bool all_ours = policy.classes.size() == facts_.pools.size();  // a queue is long, and is not copied then
     const auto ours = all_ours ? std::vector<slurm::QueuedJob>() : left_to_us(slurm);
     detail::add_jobs(tick_, all_ours ? slurm.queue : ours, policy, views_.partitions);
     tick_.nodes = views_.nodes;
+    mark_taken(slurm);
     note_boots();
     pay();
     leave_room(policy);
     auto decision = elastic::decide(policy, tick_, out_.memory.state);
     carry_out(decision);
+    take_back(decision);
     for (const auto& pool : facts_.pools) {
       auto& hosts = pools_[pool.type.name];
       if (hosts.hosts != pool.hosts.hosts || hosts.gangs != pool.hosts.gangs) out_.pools.push_back(std::move(hosts));
@@ -45,7 +49,7 @@ class Thinking {
     out_.memory.written_at = unix_nanos(tick_.now);
     for (const auto& node : views_.nodes) out_.hosts[node.name] = {node.phase, node.since};
     describe(std::move(decision.explanation));
-    out_.settled = out_.pools.empty() && out_.status.pending == 0 && views_.settled;
+    out_.settled = out_.pools.empty() && out_.status.pending == 0 && views_.settled && out_.notices.empty();
     return std::move(out_);
   }
 
@@ -93,6 +97,34 @@ class Thinking {
   /// Of a limit, which is none when it is 0: what is used up leaves as little as can be said.
   static void take(std::int64_t& limit, std::int64_t used) {
     if (limit > 0) limit = std::max<std::int64_t>(limit - used, 1);
+  }
+
+  /// What is asked for since the last look.
+  void recall() {
+    for (const auto& recall : facts_.recalls) {
+      if (!recall.decided())
+        tick_.recalls.push_back({recall.pool, recall.count, std::to_string(recall.number), recall.hosts});
+    }
+  }
+
+  /// Who goes already, and what cannot be done again.
+  void mark_taken(const SlurmLook& slurm) {
+    for (auto& node : tick_.nodes) node.taken = facts_.notices.find_host(node.name) != nullptr;
+    if (tick_.recalls.empty() && facts_.notices.empty()) return;
+    std::set<std::string_view> there;
+    for (const auto& job : slurm.queue) there.insert(job.id);
+    std::map<std::string_view, const slurm::RedoFacts*> known;
+    for (const auto& job : slurm.redo) known[job.id] = &job;
+    for (auto& job : tick_.running) {
+      const auto at = known.find(job.id);
+      job.not_redone = slurm::why_not_redone(job.id, at == known.end() ? nullptr : at->second);
+    }
+    // One that has failed is about to be queued again: that its node was taken is not forgotten until then.
+    for (const auto& job : facts_.notices.jobs) {
+      if (there.contains(job.id)) continue;
+      tick_.running.push_back({.id = job.id, .ending = true});
+      ++between_;
+    }
   }
 
   model::PoolHosts& hosts_of(const std::string& pool) { return pools_.at(pool); }
@@ -171,6 +203,34 @@ class Thinking {
     for (const auto& grow : decision.grow) make(grow);
   }
 
+  /// Its jobs have until then, and it goes as any that is not wanted any more.
+  void take_back(const elastic::Decision& decision) {
+    out_.notices = facts_.notices;
+    out_.notices.cluster = facts_.name;
+    std::map<std::string, model::Recall> decided;
+    for (const auto& recall : facts_.recalls) {
+      if (!recall.decided()) decided.emplace(std::to_string(recall.number), recall);
+    }
+    for (const auto& back : decision.take_back) {
+      const auto until = unix_nanos(back.at);
+      for (const auto& job : back.jobs) out_.notices.jobs.push_back({job, back.node, until});
+      const auto* node = views_.find(back.node);
+      if (node == nullptr || back.recall.empty()) continue;
+      ++out_.taken_back;
+      out_.notices.hosts.push_back({back.node, node->class_name, unix_nanos(tick_.now)});
+      give_back(node->class_name, back.node);
+      const bool at_once = back.at <= tick_.now;
+      decided[back.recall].goes.push_back({back.node, at_once ? 0 : until, back.jobs});
+    }
+    for (const auto& it : decision.staying) decided[it.recall].stays.push_back({it.node, it.why});
+    for (auto& [number, recall] : decided) {
+      recall.decided_at = unix_nanos(tick_.now);
+      const auto pool = pools_.find(recall.pool);
+      if (pool != pools_.end()) recall.ceiling = static_cast<std::int64_t>(pool->second.hosts.size());
+      out_.recalls.push_back(std::move(recall));
+    }
+  }
+
   void ask_for(const std::string& pool, const std::string& host, const std::string& gang) {
     if (wanted(pool, host)) return;
     auto& hosts = hosts_of(pool);
@@ -205,7 +265,7 @@ class Thinking {
     status.cluster = facts_.name;
     status.at = unix_nanos(tick_.now);
     for (const auto& job : tick_.pending) status.pending += job.array_remaining;
-    status.running = static_cast<std::int64_t>(tick_.running.size());
+    status.running = static_cast<std::int64_t>(tick_.running.size()) - between_;
     const auto& spending = out_.memory.spending;
     if (spending.this_month > 0) {
       status.spent_today = model::format_money(spending.today);
@@ -221,7 +281,24 @@ class Thinking {
     if (more > 0) status.lines.push_back(fmt::format("and {} more kinds of jobs", more));
     for (const auto& pool : out_.asked)
       status.lines.push_back(fmt::format("pool '{}': Slurm asks for its hosts itself", pool.pool));
+    tell_recalls();
     out_.explanation = std::move(explanation);
+  }
+
+  void tell_recalls() {
+    auto& lines = out_.status.lines;
+    for (const auto& host : out_.notices.hosts)
+      lines.push_back(fmt::format("{} {}", host.host, notice_text(out_.notices, host)));
+    for (const auto& recall : facts_.recalls) {
+      if (!recall.decided()) continue;
+      const auto over = recall.for_host.empty() ? fmt::format("`underway host recall -end {}`", recall.number)
+                                                : fmt::format("{} is gone", recall.for_host);
+      lines.push_back(fmt::format("pool '{}' has at most {} host{} until {}: recall {}{}{}", recall.pool,
+                                  recall.ceiling, recall.ceiling == 1 ? "" : "s", over, recall.number,
+                                  recall.why.empty() ? "" : ", ", recall.why));
+      for (const auto& it : recall.stays)
+        lines.push_back(fmt::format("{} stays although recall {} asks for it: {}", it.host, recall.number, it.why));
+    }
   }
 
   const ClusterFacts& facts_;
@@ -229,7 +306,8 @@ class Thinking {
   detail::Views views_;
   std::map<std::string, model::PoolHosts> pools_;  ///< by name, as they are to be
   elastic::Tick tick_;
-  std::int64_t theirs_ = 0;  ///< hosts of pools that Slurm asks for
+  std::int64_t theirs_ = 0;   ///< hosts of pools that Slurm asks for
+  std::int64_t between_ = 0;  ///< jobs that have failed and are queued again
   Outlook out_;
 };
 

@@ -3,12 +3,17 @@
 /// From what the tables and Slurm say at one moment to what the pools of a cluster are to have. Pure; growth.hpp
 /// carries it out, looks again, and so on.
 
+#include <algorithm>
+
 #include "elastic/tick.hpp"
 #include "growth/memory.hpp"
+#include "growth/notice_book.hpp"
 #include "growth/status.hpp"
 #include "model/cluster.hpp"
+#include "model/elastic/recall.hpp"
 #include "server/request.hpp"
 #include "slurm/elastic/job_queue.hpp"
+#include "slurm/elastic/redo.hpp"
 
 namespace underway::growth {
 
@@ -44,6 +49,14 @@ struct ClusterFacts {
   std::vector<PoolFacts> pools;
   std::vector<HostFacts> hosts;  ///< of these pools
   Memory memory;
+  std::vector<model::Recall> recalls;  ///< in force
+  NoticeBook notices;
+  bool room_lacks = false;  ///< an urgent host waits for room
+
+  /// Whether hosts may be about to be taken back.
+  bool takes() const {
+    return room_lacks || std::any_of(recalls.begin(), recalls.end(), [](const auto& it) { return !it.decided(); });
+  }
 };
 ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluster);
 
@@ -57,6 +70,7 @@ struct Seen {
 struct SlurmLook {
   std::vector<slurm::QueuedJob> queue;
   std::vector<slurm::NodeRecord> records;
+  std::vector<slurm::RedoFacts> redo = {};  ///< of jobs on hosts that may be taken back (asked_about, notices.hpp)
 };
 
 /// A pool that Slurm itself asks for, with the partitions that have its nodes.
@@ -70,9 +84,11 @@ struct Outlook {
   std::vector<AskedPool> asked;
   Memory memory;
   std::map<std::string, Seen> hosts;
+  std::vector<model::Recall> recalls;  ///< that were decided
+  NoticeBook notices;
   Status status;
   elastic::Explanation explanation;  ///< of all jobs; `status` has the first of it
-  std::int64_t asked_for = 0, given_back = 0, failed_boots = 0;
+  std::int64_t asked_for = 0, given_back = 0, failed_boots = 0, taken_back = 0;
   bool settled = true;  ///< nothing waits, comes or goes
 };
 /// `before`: hosts as they were at the look before. `elapsed`: since then, by a clock that is never set; absent: there
@@ -93,6 +109,8 @@ struct NoteGrowth {
   std::string cluster;
   std::vector<model::PoolHosts> pools;
   Memory memory;
+  std::vector<model::Recall> recalls = {};
+  NoticeBook notices = {};
 };
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const NoteGrowth& request,
                                          const server::Context& context);

@@ -20,15 +20,24 @@ Duration written_in(std::int64_t memory_mb) { return std::chrono::milliseconds(1
 struct HostJobs {
   std::size_t count = 0;
   bool spans = false;
+  bool stays = false;  ///< one of them cannot be done again
+  Duration lost{};     ///< that they have run for, together
 };
 
-std::map<std::string, HostJobs> jobs_by_host(const std::vector<slurm::QueuedJob>& queue) {
+std::map<std::string, HostJobs> jobs_by_host(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now) {
+  std::map<std::string, const slurm::RedoFacts*> redo;
+  for (const auto& known : slurm.redo) redo[known.id] = &known;
   std::map<std::string, HostJobs> out;
-  for (const auto& job : queue) {
+  for (const auto& job : slurm.queue) {
+    const auto at = redo.find(job.id);
+    const auto* known = at == redo.end() ? nullptr : at->second;
+    const bool stays = facts.redone.contains(job.id) || !slurm::why_not_redone(job.id, known).empty();
     for (const auto& node : job.nodes) {
       auto& jobs = out[node];
       ++jobs.count;
       jobs.spans = jobs.spans || job.nodes.size() > 1;
+      jobs.stays = jobs.stays || stays;
+      if (job.starts != TimePoint{} && job.starts < now) jobs.lost += now - job.starts;
     }
   }
   return out;
@@ -36,12 +45,20 @@ std::map<std::string, HostJobs> jobs_by_host(const std::vector<slurm::QueuedJob>
 
 class MakingRoom {
  public:
-  MakingRoom(const RoomFacts& facts, const std::vector<slurm::QueuedJob>& queue, TimePoint now)
-      : facts_(facts), now_(now), jobs_(jobs_by_host(queue)), ledger_(facts.book.sleeps), nodes_(facts.nodes) {
-    // What falls asleep is about to be free.
+  MakingRoom(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now)
+      : facts_(facts),
+        now_(now),
+        jobs_(jobs_by_host(facts, slurm, now)),
+        ledger_(facts.book.sleeps),
+        nodes_(facts.nodes) {
+    // What falls asleep, or goes, is about to be free.
     for (const auto& host : facts.yielding) {
       if (host.to_sleep && !host.asleep) give(host.node, host.cpu, host.memory_mb);
     }
+    for (const auto& host : facts.opportunistic) {
+      if (host.goes) give(host.node, host.cpu, host.memory_mb);
+    }
+    out_.over = facts.over;
   }
 
   Room run() {
@@ -49,7 +66,7 @@ class MakingRoom {
     // A promise that is over goes before work that is urgent.
     wake(true);
     for (const auto& host : facts_.urgent) place(host);
-    if (out_.sleep.empty() && facts_.urgent.empty()) wake(false);
+    if (out_.sleep.empty() && out_.recall.empty() && facts_.urgent.empty()) wake(false);
     out_.book = {facts_.cluster, ledger_.sleeps()};
     tell();
     return std::move(out_);
@@ -149,20 +166,62 @@ class MakingRoom {
     return out;
   }
 
-  /// Reserves room for an urgent host: what is free, or becomes so, or is made.
+  /// Of whom nothing is promised.
+  std::vector<elastic::Candidate> takeable() const {
+    std::vector<elastic::Candidate> out;
+    for (const auto& host : facts_.opportunistic) {
+      if (host.goes || taken_.contains(host.name)) continue;
+      const auto known = jobs_.find(host.name);
+      const auto jobs = known == jobs_.end() ? HostJobs() : known->second;
+      out.push_back({.job = host.name,
+                     .hosts = {host.node},
+                     .cpus = host.cpu,
+                     .memory_mb = host.memory_mb,
+                     .suspendable = !jobs.stays && !host.stays,
+                     .lost = jobs.lost,
+                     .suspensions = 0});
+    }
+    return out;
+  }
+
+  /// Reserves room for an urgent host: what is free, or becomes so, or is made. Nobody sleeps whose room can be had
+  /// from who was promised nothing.
   void place(const UrgentHost& host) {
     std::vector<elastic::VictimHost> hosts;
     for (const auto& node : nodes_)
       hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
     const elastic::UrgentNeed need{
         .job = host.name, .priority = 1, .nodes = 1, .cpus = host.cpu, .memory_mb = host.memory_mb};
-    const auto chosen = elastic::choose_victims(need, hosts, candidates(), facts_.promises);
+    auto all = takeable();
+    auto chosen = elastic::choose_victims(need, hosts, all, {});
+    if (!chosen.found) {
+      for (auto& candidate : candidates()) all.push_back(std::move(candidate));
+      chosen = elastic::choose_victims(need, hosts, all, facts_.promises);
+    }
     if (!chosen.found) {
       out_.lines.push_back(fmt::format("{} waits for room, and nobody can make it: {}", host.name, chosen.why));
       return;
     }
-    for (const auto& name : chosen.jobs) put_to_sleep(name, host);
+    for (const auto& name : chosen.jobs) {
+      if (!take_back(name, host)) put_to_sleep(name, host);
+    }
     give(chosen.hosts.front(), -host.cpu, -host.memory_mb);
+  }
+
+  /// False: it is none of those.
+  bool take_back(const std::string& name, const UrgentHost& urgent) {
+    const auto at = std::find_if(facts_.opportunistic.begin(), facts_.opportunistic.end(),
+                                 [&](const auto& host) { return host.name == name; });
+    if (at == facts_.opportunistic.end()) return false;
+    give(at->node, at->cpu, at->memory_mb);
+    taken_.insert(name);
+    const auto same = std::find_if(out_.recall.begin(), out_.recall.end(),
+                                   [&](const auto& it) { return it.pool == at->pool && it.for_host == urgent.name; });
+    if (same != out_.recall.end())
+      same->hosts.push_back(name);
+    else
+      out_.recall.push_back({at->pool, {name}, kMakesRoom + urgent.name, urgent.name});
+    return true;
   }
 
   void put_to_sleep(const std::string& name, const UrgentHost& urgent) {
@@ -185,7 +244,8 @@ class MakingRoom {
                       human_duration(Duration{total.asleep}), human_duration(facts_.promises.max_asleep),
                       total.suspensions, facts_.promises.max_suspensions));
     }
-    out_.settled = facts_.urgent.empty() && out_.sleep.empty() && out_.wake.empty() && sleepers().empty();
+    out_.settled = facts_.urgent.empty() && out_.sleep.empty() && out_.wake.empty() && out_.recall.empty() &&
+                   out_.over.empty() && sleepers().empty();
   }
 
   const RoomFacts& facts_;
@@ -193,13 +253,14 @@ class MakingRoom {
   std::map<std::string, HostJobs> jobs_;
   elastic::SleepLedger ledger_;
   std::vector<RoomNode> nodes_;
+  std::set<std::string> taken_;  ///< by this decision
   Room out_;
 };
 
 }  // namespace
 
-Room make_room(const RoomFacts& facts, const std::vector<slurm::QueuedJob>& queue, TimePoint now) {
-  return MakingRoom(facts, queue, now).run();
+Room make_room(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now) {
+  return MakingRoom(facts, slurm, now).run();
 }
 
 }  // namespace underway::growth

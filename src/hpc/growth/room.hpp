@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Room for urgent work: hosts of pools with `yields` sleep when one of a pool with `urgent` has none, at least cost,
-/// as seldom and as long as they are promised, and are woken when there is room again. Both are virtual machines on the
-/// nodes of one pool. room_facts() is what the tables have, make_room() decides (pure), growth.hpp carries it out, and
-/// the way of each host from there is its own (host/virtual/sleep.hpp).
+/// Room for urgent work: when a host of a pool with `urgent` has none, hosts of pools that are `opportunistic` are
+/// taken back (recall.hpp), and if they are too few, hosts of pools with `yields` sleep, at least cost, as seldom and
+/// as long as they are promised, and are woken when there is room again. All are virtual machines on the nodes of one
+/// pool. room_facts() is what the tables have, make_room() decides (pure), growth.hpp carries it out, and the way of
+/// each host from there is its own (host/virtual/sleep.hpp).
 
 #include "elastic/preemption/sleep.hpp"
 #include "growth/look.hpp"
@@ -31,6 +32,15 @@ struct YieldingHost {
   bool stayed = false;  ///< the last time that it was to go on elsewhere, it could not
 };
 
+/// A host that may be taken back.
+struct OpportunisticHost {
+  std::string name, pool;
+  std::string node;                     ///< id of the node that has its machine
+  std::int64_t cpu = 0, memory_mb = 0;  ///< MHz and MiB that it holds
+  bool goes = false;                    ///< its room is about to be free
+  bool stays = false;                   ///< it was asked for in vain, for an urgent host that is there
+};
+
 /// A host of an urgent pool for which no node has room.
 struct UrgentHost {
   std::string name, pool;
@@ -49,8 +59,11 @@ struct RoomFacts {
   std::vector<RoomNode> nodes;
   std::vector<YieldingHost> yielding;
   std::vector<UrgentHost> urgent;
+  std::vector<OpportunisticHost> opportunistic;
+  std::map<std::string, std::int64_t> redone;  ///< jobs that were taken back once (elastic::State)
+  std::vector<std::int64_t> over;              ///< recalls whose urgent host is gone
   SleepBook book;
-  bool any() const { return !yielding.empty(); }
+  bool any() const { return !yielding.empty() || !opportunistic.empty() || !over.empty(); }
 };
 /// An urgent host counts from `patience` after it was asked for: until then the scheduler may just not have looked.
 RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster, TimePoint now,
@@ -65,14 +78,22 @@ struct Room {
     std::string host;
     std::string to_node = {};  ///< id; empty: where it is
   };
+  /// Of one pool, for one urgent host.
+  struct Taking {
+    std::string pool;
+    std::vector<std::string> hosts;
+    std::string why, for_host;
+  };
+  std::vector<Taking> recall;
+  std::vector<std::int64_t> over;  ///< recalls that are to be ended
   std::vector<Nap> sleep;
   std::vector<Waking> wake;
   std::vector<std::string> lines;  ///< for people: who sleeps, and who waits for room in vain
   SleepBook book;
   bool settled = true;  ///< nobody sleeps, or waits for room
 };
-/// `queue`: Slurm's, for what runs where. A Slurm job that has other hosts besides sleeps with none of them.
-Room make_room(const RoomFacts& facts, const std::vector<slurm::QueuedJob>& queue, TimePoint now);
+/// `slurm`: what runs where, and can be done again. A Slurm job that has other hosts besides sleeps with none of them.
+Room make_room(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now);
 
 /// Written down before anybody is put to sleep. One who could not be, by then, has slept for a moment.
 struct NoteSleeps {

@@ -2,6 +2,7 @@
 #include "growth/room.hpp"
 #include "host/virtual/sleep.hpp"
 #include "scheduler/fleet/fleet.hpp"
+#include "tables/recalls.hpp"
 
 namespace underway::growth {
 namespace {
@@ -58,13 +59,43 @@ std::optional<UrgentHost> urgent(const tables::Tables& tables, const model::Host
 
 }  // namespace
 
+namespace {
+
+/// A host that is taken back: whose room is its machine's until that is gone.
+OpportunisticHost opportunistic(const model::Host& host, const model::Allocation& machine,
+                                const std::vector<model::Recall>& recalls, const NoticeBook& notices) {
+  const auto holds = scheduler::amount_of(machine);
+  OpportunisticHost out{host.name, host.pool, machine.node_id, holds.cpu, holds.memory_mb};
+  out.goes = host.status == HostStatus::stopping || notices.find_host(host.name) != nullptr;
+  for (const auto& recall : recalls) {
+    const bool named = std::find(recall.hosts.begin(), recall.hosts.end(), host.name) != recall.hosts.end();
+    const bool stays =
+        std::any_of(recall.stays.begin(), recall.stays.end(), [&](const auto& it) { return it.host == host.name; });
+    out.goes = out.goes || (named && !recall.decided());
+    out.stays = out.stays || (stays && !recall.for_host.empty());
+  }
+  return out;
+}
+
+}  // namespace
+
 RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster, TimePoint now, Duration patience) {
   RoomFacts out{.cluster = cluster.name};
   if (cluster.elastic) out.promises = cluster.elastic->promises;
+  const auto recalls = tables::records<model::Recall>(tables, cluster.name + "/");
+  const auto notices = tables::find_record<NoticeBook>(tables, cluster.name).value_or(NoticeBook{});
+  for (const auto& recall : recalls) {
+    const auto urgent = recall.for_host.empty() ? nullptr : tables.find_host(cluster.name, recall.for_host);
+    const bool there = urgent && urgent->status != HostStatus::stopping && urgent->status != HostStatus::stopped;
+    if (!recall.for_host.empty() && !there) out.over.push_back(recall.number);
+  }
   for (const auto& host : tables.hosts(cluster.name)) {
     const auto* pool = cluster.find_pool(host->pool);
     if (pool == nullptr || !pool->elastic || host->provider != "qemu") continue;
-    if (pool->elastic->yields) {
+    if (pool->elastic->opportunistic) {
+      if (const auto machine = host::machine_of(tables, *host))
+        out.opportunistic.push_back(opportunistic(*host, *machine, recalls, notices));
+    } else if (pool->elastic->yields) {
       if (auto found = yielding(tables, *pool, *host)) out.yielding.push_back(*std::move(found));
     } else if (pool->elastic->urgent) {
       if (auto found = urgent(tables, *host, now, patience)) out.urgent.push_back(*std::move(found));

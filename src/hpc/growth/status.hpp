@@ -45,6 +45,7 @@ struct JobExplanation {
 struct Counters {
   std::int64_t looks = 0, failed_looks = 0;
   std::int64_t hosts_asked_for = 0, hosts_given_back = 0, failed_boots = 0;
+  std::int64_t hosts_taken_back = 0, jobs_redone = 0;
   double last_decision_ms = 0;
 };
 

@@ -73,6 +73,7 @@ elastic::RunningJob running(const slurm::QueuedJob& job) {
   out.memory_mb = job.memory_mb;
   out.started = job.starts;
   out.ends = job.ends;
+  out.ending = job.state == "COMPLETING";
   return out;
 }
 

@@ -52,13 +52,14 @@ class MakingRoom : public ::testing::Test {
     for (const auto& host : facts.yielding) queue.push_back(job("j" + host.name, {host.name}));
   }
   Room look(TimePoint now = kAtNoon) {
-    auto room = make_room(facts, queue, now);
+    auto room = make_room(facts, {queue, {}, redo}, now);
     facts.book = room.book;
     return room;
   }
 
   RoomFacts facts;
   std::vector<slurm::QueuedJob> queue;
+  std::vector<slurm::RedoFacts> redo;
 };
 
 TEST_F(MakingRoom, PutsTheFewestToSleepForOneThatIsUrgent) {
@@ -158,6 +159,65 @@ TEST_F(MakingRoom, LeavesThoseAloneWhomSomebodyElsePutToSleep) {
   const auto room = look();
   EXPECT_THAT(room.wake, IsEmpty());
   EXPECT_THAT(room.lines, IsEmpty());
+}
+
+/// The same, and on m2 two hosts of whom nothing is promised.
+class TakingRoom : public MakingRoom {
+ protected:
+  TakingRoom() {
+    facts.yielding = {low("v1", "n1"), low("v2", "n1")};
+    facts.opportunistic = {spot("s1"), spot("s2")};
+    queue = {job("jv1", {"v1"}), job("jv2", {"v2"}), job("js1", {"s1"}), job("js2", {"s2"})};
+    for (auto& it : queue) {
+      it.starts = kAtNoon - (it.id == "js1" ? hours(2) : hours(1));
+      redo.push_back({it.id, it.id, "RUNNING", it.nodes[0], {}, true, true});
+    }
+  }
+  static OpportunisticHost spot(const std::string& name) { return {name, "spot", "n2", 500, 1000}; }
+  static std::vector<std::string> taken(const Room& room) {
+    std::vector<std::string> out;
+    for (const auto& it : room.recall) out.insert(out.end(), it.hosts.begin(), it.hosts.end());
+    return out;
+  }
+};
+
+TEST_F(TakingRoom, WhoWasPromisedNothingGoesBeforeAnybodySleeps) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  const auto room = look();
+  EXPECT_THAT(taken(room), ElementsAre("s2")) << "its job has run for less";
+  EXPECT_THAT(room.sleep, IsEmpty());
+  ASSERT_THAT(room.recall, SizeIs(1));
+  EXPECT_EQ(room.recall[0].pool, "spot");
+  EXPECT_EQ(room.recall[0].for_host, "u1");
+  EXPECT_EQ(room.recall[0].why, "makes room for u1");
+  EXPECT_FALSE(room.settled);
+  facts.opportunistic[1].goes = true;
+  EXPECT_THAT(taken(look()), IsEmpty()) << "its room is about to be there";
+}
+
+TEST_F(TakingRoom, WhoseJobCannotBeDoneAgainStaysAndOthersSleepInstead) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  facts.redone["js1"] = 1;
+  redo[3].requeues = false;
+  const auto room = look();
+  EXPECT_THAT(taken(room), IsEmpty());
+  EXPECT_THAT(napping(room), SizeIs(1));
+}
+
+TEST_F(TakingRoom, BothMakeRoomWhereNeitherSuffices) {
+  facts.yielding[0].node = "n2";
+  facts.opportunistic.pop_back();
+  facts.urgent = {{"u1", "urgent", 1000, 2000}};
+  const auto room = look();
+  EXPECT_THAT(taken(room), ElementsAre("s1"));
+  EXPECT_THAT(napping(room), ElementsAre("v1"));
+}
+
+TEST_F(TakingRoom, ARecallEndsWithItsUrgentHost) {
+  facts.over = {3};
+  const auto room = look();
+  EXPECT_THAT(room.over, ElementsAre(3));
+  EXPECT_FALSE(room.settled);
 }
 
 }  // namespace

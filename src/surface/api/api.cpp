@@ -22,6 +22,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_metrics_routes(routes, api);
   add_cluster_routes(routes, api);
   add_host_routes(routes, api);
+  add_recall_routes(routes, api);
   add_capsule_routes(routes, api);
   add_slurm_routes(routes, api);
   add_status_routes(routes, api);

@@ -87,6 +87,7 @@ void add_agent_routes(Routes& routes, Api& api);
 void add_metrics_routes(Routes& routes, Api& api);
 void add_cluster_routes(Routes& routes, Api& api);
 void add_host_routes(Routes& routes, Api& api);
+void add_recall_routes(Routes& routes, Api& api);
 void add_capsule_routes(Routes& routes, Api& api);
 void add_status_routes(Routes& routes, Api& api);
 void add_elastic_routes(Routes& routes, Api& api);

@@ -93,6 +93,7 @@ const std::vector<const Command*>& commands() {
                                                   &host_console_command(),
                                                   &host_suspend_command(),
                                                   &host_wake_command(),
+                                                  &host_recall_command(),
                                                   &cluster_list_command(),
                                                   &elastic_simulate_command(),
                                                   &elastic_status_command(),

@@ -95,6 +95,7 @@ const Command& host_exec_command();
 const Command& host_console_command();
 const Command& host_suspend_command();
 const Command& host_wake_command();
+const Command& host_recall_command();
 const Command& cluster_list_command();
 const Command& elastic_simulate_command();
 const Command& elastic_status_command();

@@ -12,6 +12,7 @@
 #include "model/access/namespace.hpp"
 #include "model/capsule/saving.hpp"
 #include "model/deployment.hpp"
+#include "model/elastic/recall.hpp"
 #include "model/elastic/slurm_asks.hpp"
 #include "model/evaluation.hpp"
 #include "model/file_status.hpp"
@@ -25,6 +26,7 @@
 #include "wire/capsule/capsule.hpp"
 #include "wire/capsule/saving.hpp"
 #include "wire/cluster/cluster.hpp"
+#include "wire/cluster/recall.hpp"
 #include "wire/cluster/slurm_versions.hpp"
 #include "wire/cluster/status.hpp"
 #include "wire/job/explanation.hpp"
@@ -301,6 +303,11 @@ class Client {
   void suspend_host(const std::string& cluster, const std::string& name, const std::string& reason);
   /// `node`: it goes on there, with its memory and disks; empty: where it is.
   void wake_host(const std::string& cluster, const std::string& name, const std::string& node = {});
+  /// Asked for: which hosts go is told by the recall, once it is decided.
+  model::Recall recall_hosts(const std::string& cluster, const wire::RecallBody& body);
+  Indexed<model::Recall> recall_at(const std::string& cluster, std::int64_t number, Wait wait);
+  /// What has ended. `number`: 0 is all that are by somebody's word, of `pool`, or of all pools.
+  std::vector<model::Recall> end_recalls(const std::string& cluster, std::int64_t number, const std::string& pool = {});
   Indexed<wire::Status> status(const std::string& cluster = {}, Wait wait = {});
 
   // --- capsules

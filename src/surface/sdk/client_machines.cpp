@@ -47,6 +47,25 @@ void Client::wake_host(const std::string& cluster, const std::string& name, cons
   send("PUT", host_path(cluster, name) + "/wake", {}, boost::json::serialize(boost::json::object{{"Node", node}}));
 }
 
+model::Recall Client::recall_hosts(const std::string& cluster, const wire::RecallBody& body) {
+  const auto response = send("PUT", "/v1/underway/recalls/" + http::percent_encode(cluster), {}, json::encode(body));
+  return json::decode_text<model::Recall>(response.body, "answer");
+}
+
+Indexed<model::Recall> Client::recall_at(const std::string& cluster, std::int64_t number, Wait wait) {
+  return get_at<model::Recall>(fmt::format("/v1/underway/recall/{}/{}", http::percent_encode(cluster), number), {},
+                               wait);
+}
+
+std::vector<model::Recall> Client::end_recalls(const std::string& cluster, std::int64_t number,
+                                               const std::string& pool) {
+  http::Query query;
+  if (number != 0) query.add("number", std::to_string(number));
+  if (!pool.empty()) query.add("pool", pool);
+  const auto response = send("DELETE", "/v1/underway/recalls/" + http::percent_encode(cluster), std::move(query));
+  return json::decode_text<std::vector<model::Recall>>(response.body, "answer");
+}
+
 std::vector<protocol::TaskCheckpoint> Client::checkpoint_allocation(const std::string& id, const std::string& task) {
   constexpr Duration kAsLongAsTheirMemoryTakes = std::chrono::hours(24);
   const auto response =

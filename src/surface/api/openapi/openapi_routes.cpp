@@ -7,6 +7,7 @@
 #include "model/access/quota.hpp"
 #include "model/capsule/saved.hpp"
 #include "model/capsule/saving.hpp"
+#include "model/elastic/recall.hpp"
 #include "model/elastic/slurm_asks.hpp"
 #include "model/evaluation.hpp"
 #include "model/file_status.hpp"
@@ -26,6 +27,7 @@
 #include "wire/capsule/capsule.hpp"
 #include "wire/capsule/saving.hpp"
 #include "wire/cluster/cluster.hpp"
+#include "wire/cluster/recall.hpp"
 #include "wire/cluster/slurm_versions.hpp"
 #include "wire/cluster/status.hpp"
 #include "wire/file/file.hpp"
@@ -394,6 +396,17 @@ const std::vector<Documented>& documented_routes() {
        "when it does."},
       {"PUT|POST", "/v1/underway/host/:cluster/:name/wake",
        "Has it go on, and its Slurm jobs then: {Node}; without, where it is. 507 when others have its room there."},
+      {"GET", "/v1/underway/recalls", "Lists recalls of hosts that are in force; ?cluster.", nullptr,
+       &structure_of<model::Recall>(), true},
+      {"GET", "/v1/underway/recall/:cluster/:number",
+       "Reads a recall: which hosts go, and which stay. `DecidedAt` is 0 until Slurm was looked at.", nullptr,
+       &structure_of<model::Recall>()},
+      {"PUT|POST", "/v1/underway/recalls/:cluster",
+       "Takes hosts of an opportunistic pool back, with notice to their Slurm jobs.", &structure_of<wire::RecallBody>(),
+       &structure_of<model::Recall>()},
+      {"DELETE", "/v1/underway/recalls/:cluster",
+       "Ends recalls: ?number, or all that are by somebody's word; ?pool. Their pools may have more hosts again.",
+       nullptr, &structure_of<model::Recall>(), true},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
        &structure_of<model::FileDeclaration>(), true},
       {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<wire::FilesBody>(),

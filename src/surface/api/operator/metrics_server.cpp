@@ -87,6 +87,8 @@ void add_growth(Exposition& to, const ServerSnapshot& from) {
   to.counter("underway.elastic.hosts_asked_for", count(from.growth->hosts_asked_for));
   to.counter("underway.elastic.hosts_given_back", count(from.growth->hosts_given_back));
   to.counter("underway.elastic.failed_boots", count(from.growth->failed_boots));
+  to.counter("underway.elastic.hosts_taken_back", count(from.growth->hosts_taken_back));
+  to.counter("underway.elastic.jobs_redone", count(from.growth->jobs_redone));
 }
 
 /// Evaluations that wait to be planned: of one job one at a time.

@@ -56,6 +56,8 @@ constexpr MetricInfo kMetrics[] = {
     {"underway.elastic.hosts_asked_for", C, "", kNone, "Hosts that pools were grown by."},
     {"underway.elastic.hosts_given_back", C, "", kNone, "Hosts that pools were shrunk by."},
     {"underway.elastic.failed_boots", C, "", kNone, "Hosts that were asked for and did not come up in time."},
+    {"underway.elastic.hosts_taken_back", C, "", kNone, "Hosts of opportunistic pools that were taken back."},
+    {"underway.elastic.jobs_redone", C, "", kNone, "Slurm jobs that were queued again as their host was taken back."},
 
     {"nomad.nomad.job_status.pending", G, "", kHost, "Jobs that wait."},
     {"nomad.nomad.job_status.running", G, "", kHost, "Jobs that run."},

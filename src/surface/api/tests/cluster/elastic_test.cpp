@@ -134,6 +134,8 @@ std::string scraped(std::vector<growth::Status> growing) {
                                      .hosts_asked_for = 9,
                                      .hosts_given_back = 7,
                                      .failed_boots = 1,
+                                     .hosts_taken_back = 5,
+                                     .jobs_redone = 4,
                                      .last_decision_ms = 1.5};
   Exposition all;
   add_server_metrics(all, snapshot, MetricsView{});
@@ -152,7 +154,8 @@ TEST(MetricsOfGrowth, CountHostsByPhaseAndWhatWasDone) {
                            "underway_elastic_since_look_seconds{cluster=\"hpc\"} 3", "underway_elastic_decision_ms 1.5",
                            "underway_elastic_looks_total 50", "underway_elastic_failed_looks_total 2",
                            "underway_elastic_hosts_asked_for_total 9", "underway_elastic_hosts_given_back_total 7",
-                           "underway_elastic_failed_boots_total 1"})
+                           "underway_elastic_failed_boots_total 1", "underway_elastic_hosts_taken_back_total 5",
+                           "underway_elastic_jobs_redone_total 4"})
     EXPECT_THAT(text, HasSubstr(fmt::format("\n{}\n", line)));
 }
 

@@ -49,6 +49,7 @@ TEST(SlurmReaders, AreAllKnown) {
       {"src/hpc/slurm/elastic/membership.cpp", "for people"},
       {"src/hpc/slurm/elastic/members.cpp", "integration.slurm_pools"},
       {"src/hpc/slurm/elastic/node_record.cpp", "integration.slurm_pools"},
+      {"src/hpc/slurm/elastic/redo.cpp", "integration.slurm_redo"},
       {"src/hpc/slurm/reconcile/ends.cpp", "TellHowJobsEnded"},
       {"src/hpc/slurm/reconcile/hold.cpp", "AreHeldAndToldToGoOn"},
       {"src/hpc/slurm/queue.cpp", "TellOfNodesInEveryState"},
@@ -83,7 +84,7 @@ TEST(SlurmReaders, AreAllKnown) {
   // (slurm/elastic/look.hpp).
   std::string here;
   for (const auto* file : {"slurm_versions.hpp", "slurm_versions_test.cpp", "slurm_pools_test.cpp",
-                           "slurm_sleep_test.cpp", "slurm_node_sleep_test.cpp"})
+                           "slurm_sleep_test.cpp", "slurm_node_sleep_test.cpp", "slurm_redo_test.cpp"})
     here += read_text(fmt::format("{}/tests/integration/slurm/{}", source_dir(), file));
   std::istringstream commands(
       shell("grep -rhoE --include='*.hpp' --exclude=look.hpp '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm")

@@ -239,7 +239,7 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
 }
 
 awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs) {
-  constexpr std::size_t kMostAtOnce = 20;  // commands of some 20 ms each; the others have the next look
+  constexpr std::size_t kMostAsked = 20;  // commands of some 20 ms each; the others have the next look
   std::map<std::string, std::string> not_put;
   std::size_t asked = 0;
   for (const auto& job : jobs) {
@@ -248,7 +248,7 @@ awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place pl
       not_put.insert(*known);
       continue;
     }
-    if (++asked > kMostAtOnce) continue;
+    if (++asked > kMostAsked) continue;
     known_[cluster].settled = false;
     auto words = partitions_command(job);
     try {

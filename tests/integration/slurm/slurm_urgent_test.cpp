@@ -227,5 +227,55 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
   expect_to_end(other(sleeper), low.at(other(sleeper)));
 }
 
+/// A pool of whose hosts nothing is promised has the room of one of the two.
+TEST_F(SlurmUrgent, WhoWasPromisedNothingGoesBeforeAnybodySleeps) {
+  const auto file = [&](const std::string& name) { return cluster_->directory() + "/" + name; };
+  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return at == std::string::npos ? text : text.replace(at, from.size(), to);
+  };
+  auto cluster = read_text(file("cluster.hcl"));
+  const auto begin = cluster.find("  pool \"urgent\" {"), end = cluster.find("\n  }\n", begin) + 5;
+  ASSERT_NE(begin, std::string::npos);
+  auto spot = cluster.substr(begin, end - begin);
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"\"urgent\"", "\"spot\""},
+                                 {"u%d", "s%d"},
+                                 {"urgent     = true", "opportunistic = true"},
+                                 {"owner      = \"physics\"", ""},
+                                 {"\"10s\"", "\"10m\""}})
+    spot = replaced(spot, from, to);
+  cluster.insert(end, "\n" + spot);
+  write_text(file("cluster.hcl"), replaced(cluster, "    promises {\n", "    promises {\n      notice = \"5s\"\n"));
+  auto slurm = read_text(file("slurm.conf"));
+  slurm = replaced(slurm, "${slurm.pools.urgent.node_line}",
+                   "${slurm.pools.urgent.node_line}\n${slurm.pools.spot.node_line}");
+  slurm = replaced(slurm, "Nodes=${slurm.pools.batch.nodes} ",
+                   "Nodes=${slurm.pools.batch.nodes},${slurm.pools.spot.nodes} ");
+  write_text(file("slurm.conf"), slurm);
+  write_text(file("slurmd.hcl"), replaced(read_text(file("slurmd.hcl")), "^(batch|urgent)$", "^(batch|urgent|spot)$"));
+  up();
+
+  const auto promised = submit("-p batch -C batch --wrap 'sleep 3000'");
+  const auto lost = submit("-p batch -C spot --wrap 'sleep 3000'");
+  for (const auto& id : {promised, lost})
+    ASSERT_TRUE(eventually(seconds(120), [&] { return job(id) == "RUNNING 0\n"; })) << log();
+  const auto begun = std::chrono::steady_clock::now();
+  const auto high = submit("-p urgent -t 5 --wrap 'sleep 5'");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return job(lost) == "PENDING 1\n"; })) << log();
+  EXPECT_THAT(cluster_->underway({"elastic", "status"}).out, HasSubstr("makes room for u1"));
+  ASSERT_TRUE(eventually(seconds(180), [&] {
+    EXPECT_NE(job(promised), "SUSPENDED 0\n") << "its sleep was not needed";
+    return job(high) == "COMPLETED 0\n";
+  })) << log();
+  std::cerr << "the urgent job has ended after "
+            << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() << " s\n";
+  EXPECT_TRUE(eventually(seconds(60), [&] {
+    return cluster_->underway({"elastic", "status"}).out.find("makes room for u1") == std::string::npos;
+  })) << "it ends with the urgent host";
+  EXPECT_NE(job(promised), "SUSPENDED 0\n");
+  on_login("scancel " + lost + " " + promised);
+}
+
 }  // namespace
 }  // namespace underway::harness

@@ -93,6 +93,7 @@ awaitable<void> Node::Impl::start() {
   context_->cluster_data = &template_data_;
   context_->predecessors = this;
   context_->networks = networks_.get();
+  context_->boot = boot_;
   task_api_.emplace(loop_.executor(), [this](std::string method, boost::json::value header) {
     return server_data_.open(std::move(method), std::move(header));
   });

@@ -20,6 +20,7 @@ const Structure& description(Tag<TaskRecord>) {
           .wire<&TaskRecord::restart_interval_start>("RestartIntervalStart", "When that interval began.")
           .wire<&TaskRecord::attempt>("Attempt", "How often it was handed to the driver.")
           .wire<&TaskRecord::launched>("Launched", "Whether the driver may have started it.")
+          .wire<&TaskRecord::boot>("Boot", "The boot in which it was handed to the driver.")
           .wire<&TaskRecord::handle>("Handle", "How the driver finds it again.")
           .wire<&TaskRecord::stopping>("Stopping", "Whether it was told to stop.")
           .wire<&TaskRecord::kept_in>("KeptIn", "Where the machine keeps what it goes on from.")

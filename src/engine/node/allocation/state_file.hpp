@@ -28,6 +28,7 @@ struct TaskRecord {
   std::int64_t attempt = 0;                 ///< how often it was handed to the driver
   /// The driver may have started `attempt`: set before it is asked, cleared when the end was seen.
   bool launched = false;
+  std::string boot;           ///< boot_mark() when it was handed to it
   boost::json::value handle;  ///< the driver's; null until it answered
   bool stopping = false;      ///< it was told to stop
   std::string kept_in;        ///< of a machine, since it last ran: RunningTask::kept_in()

@@ -31,6 +31,7 @@ struct RunnerContext {
   /// Dynamic host volumes of the node, by name; null: there are none.
   const std::map<std::string, model::NodeVolume>* host_volumes = nullptr;
   TaskApi* task_api = nullptr;  ///< null: tasks get none (tests)
+  std::string boot = {};        ///< boot_mark()
 };
 
 }  // namespace underway::node

@@ -255,6 +255,11 @@ awaitable<void> TaskRunner::reattach() {
     co_return;
   }
   asked_.permitted = true;
+  // It ended with its node, which is no failure of its: it begins again at once, and has all of its attempts.
+  if (!record_.boot.empty() && record_.boot != context_.boot) {
+    record_event(event::make(protocol::event::kRestartSignaled, "The node was booted"));
+    asked_.restart = EndKind::asked_restart;
+  }
   record_.handle = process_->handle();
   record_.kept_in = process_->kept_in();
   if (!running()) {
@@ -379,6 +384,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     step = protocol::event::kDriverFailure;
     ++record_.attempt;
     record_.launched = true;
+    record_.boot = context_.boot;
     record_.handle = nullptr;
     asked_.stop_at_start = false;
     changed();

@@ -444,6 +444,28 @@ TEST_F(RunnerTest, AnAgentThatDiedWhileAllTasksBeganAnewGoesOnWithIt) {
   EXPECT_EQ(process("main").stops.size(), 0u) << "that is done with";
 }
 
+TEST_F(RunnerTest, WhatEndedWithItsNodeBeginsAgainAtOnceAndHasAllOfItsAttempts) {
+  context.boot = "one";
+  auto task = make_task("main");
+  task.restart = model::RestartPolicy{.attempts = 1, .interval = 30min, .delay = 15s};
+  run(make_order({task}));
+  drivers.order.clear();
+  context.boot = "two";
+  restart_agent();
+  end("main", {.exit_code = 1});
+  EXPECT_EQ(drivers.order, std::vector<std::string>{"main"}) << "without a delay";
+  EXPECT_EQ(status(), ClientStatus::running);
+  EXPECT_FALSE(state().failed);
+
+  // In the same boot it is a failure.
+  restart_agent();
+  end("main", {.exit_code = 1});
+  EXPECT_EQ(drivers.order.size(), 1U);
+  runtime.advance(20s);
+  EXPECT_EQ(drivers.order.size(), 2U);
+  EXPECT_EQ(status(), ClientStatus::running) << "its one attempt was there still";
+}
+
 TEST_F(RunnerTest, AllTasksBeginAnewAlsoWhileOneIsBeingStarted) {
   run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}));
   drivers.before_start = [this] {

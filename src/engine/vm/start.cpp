@@ -34,15 +34,16 @@ using driver::TaskSpec;
 /// From its start to its control socket: some 0.1 s, and seconds on a machine that does much else.
 constexpr auto kStartPatience = std::chrono::seconds{30};
 
-/// What QEMU itself said before it ended.
-std::string last_words(const TaskSpec& spec) {
+/// What QEMU itself said before it ended: its last lines, the cause first.
+std::string last_words(const TaskSpec& spec, std::size_t lines = 1) {
   std::string last;
   for (std::uint32_t i = 0; i < std::max<std::uint32_t>(spec.log_files, 1); ++i) {
     const auto text = os::find_file(fmt::format("{}/logs/{}.stderr.{}", spec.alloc_dir, spec.task, i));
     if (text && !trim(*text).empty()) last = std::string(trim(*text));
   }
-  const auto from = last.rfind('\n');
-  return last.substr(from == std::string::npos ? 0 : from + 1);
+  auto all = split(last, '\n');
+  if (all.size() > lines) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(lines));
+  return join(all, "; ");
 }
 
 /// Where the kernel runs a thread; nothing happens to one that has ended.
@@ -321,13 +322,23 @@ class Start {
     }
     if (somebody_else) machine.set_links(false);
     if (saved_) {
-      machine.wake(*saved_, memory_);
+      wake(machine, task);
       plug(machine);
     } else {
       step("boot");
       machine.qmp().execute("cont");
     }
     if (somebody_else) identify(options_, machine, spec_);
+  }
+
+  void wake(Machine& machine, driver::TaskHandle& task) const {
+    try {
+      machine.wake(*saved_, memory_);
+    } catch (Error& e) {
+      // One that does not take its memory says why, and ends.
+      if (task.wait(std::chrono::seconds{2})) e.because(fmt::format("it said: {}", last_words(spec_, 4)));
+      throw;
+    }
   }
 
   void plug(Machine& machine) const {

@@ -1,5 +1,6 @@
 // What is plugged into a machine while it runs, and out of it again.
 #include <algorithm>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/json/json.hpp"
@@ -42,6 +43,18 @@ void Machine::remove_device(const std::string& name, Duration within) {
   }
 }
 
+/// It does so behind its answer (RCU), some 50 ms later on a busy host. Until then the memory is saved and sent with
+/// the machine's own, and nobody takes it.
+void Machine::await_freed(const std::string& memory, Duration within) {
+  const Deadline deadline(within);
+  for (;;) {
+    const auto blocks = qmp_.execute("human-monitor-command", {{"command-line", "info ramblock"}});
+    if (!blocks.is_string() || blocks.as_string().find(memory) == boost::json::string::npos) return;
+    if (deadline.passed()) throw Error(Code::timeout, fmt::format("QEMU does not let go of {} of {}", memory, who()));
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+}
+
 void Machine::unplug(const std::string& name, Duration within) {
   const auto turn = Turn::take(run_.directory, fmt::format("unplugging of {} from {}", name, who()));
   auto& memories = run_.machine.shared_memory;
@@ -51,13 +64,15 @@ void Machine::unplug(const std::string& name, Duration within) {
   if (memory == memories.end() && device == devices.end())
     throw Error(Code::not_found, fmt::format("{} has no device '{}'", who(), name));
   remove_device(name, within);
-  if (memory != memories.end()) {
+  const bool is_memory = memory != memories.end();
+  if (is_memory) {
     qmp_.execute("object-del", {{"id", name + "-memory"}});
     memories.erase(memory);
   } else {
     devices.erase(device);
   }
   write_run_file();
+  if (is_memory) await_freed(name + "-memory", within);
 }
 
 void Machine::plug(const SharedMemorySpec& memory) {

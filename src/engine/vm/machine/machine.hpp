@@ -151,6 +151,8 @@ class Machine {
   void cancel_copies();
   void stop_serving_disks();
   void remove_device(const std::string& name, Duration within);
+  /// Until QEMU has let go of memory that nothing uses any more.
+  void await_freed(const std::string& memory, Duration within);
   void require_port(const std::string& name, std::int64_t port) const;
   void write_run_file() const;
 

@@ -9,8 +9,6 @@
 namespace underway::growth {
 namespace {
 
-using elastic::Sleep;
-
 /// What memory takes to a disk and back, as far as anybody knows beforehand: a disk of a node, one stream.
 constexpr std::int64_t kMibPerSecond = 300;
 

@@ -13,7 +13,6 @@ namespace {
 using acl::Level;
 using model::Recall;
 using tables::Scope;
-using tables::Topic;
 
 /// It stands in a line of a table.
 constexpr std::size_t kLongestWhy = 200;

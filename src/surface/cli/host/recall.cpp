@@ -1,5 +1,7 @@
 // Hosts of opportunistic pools are taken back.
 #include "base/error.hpp"
+#include "base/json/json.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/commands.hpp"

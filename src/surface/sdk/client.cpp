@@ -138,7 +138,9 @@ Indexed<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
   at.index = std::max<model::Revision>(at.index, 1);
   return at;
 }
-template Indexed<model::Host> Client::get_at(std::string_view, http::Query, Wait);  // client_machines.cpp
+// Of client_machines.cpp.
+template Indexed<model::Host> Client::get_at(std::string_view, http::Query, Wait);
+template Indexed<model::Recall> Client::get_at(std::string_view, http::Query, Wait);
 
 RegisteredJob Client::register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
                                    std::optional<model::Revision> enforce_index, const Registration& registration) {

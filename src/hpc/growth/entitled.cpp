@@ -39,7 +39,9 @@ std::optional<EntitledJob> entitled(const slurm::QueuedJob& job, const std::vect
     const bool named = std::any_of(job.partitions.begin(), job.partitions.end(),
                                    [&](const auto& name) { return partitions.contains(name); });
     if (why.empty() || named) continue;
-    out.partitions.insert(out.partitions.end(), partitions.begin(), partitions.end());
+    for (const auto& name : partitions) {
+      if (!has(out.partitions, name)) out.partitions.push_back(name);  // two pools may be in one
+    }
     if (out.why.empty()) out.why = why;
   }
   if (out.partitions.empty()) return std::nullopt;

@@ -89,7 +89,7 @@ std::optional<Status> Growth::status(const std::string& cluster) const {
 std::optional<JobExplanation> Growth::explain(const std::string& cluster, const std::string& job) const {
   const auto known = known_.find(cluster);
   if (known == known_.end()) return std::nullopt;
-  return growth::explain(cluster, known->second.explanation, known->second.queue, job, known->second.asked);
+  return growth::explain(cluster, known->second.explanation, known->second.slurm->queue, job, known->second.asked);
 }
 
 /// One cluster whose Slurm does not answer keeps no other from growing.
@@ -161,112 +161,132 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   }
   if (co_await is_quiet(name, *controller.place)) co_return;
   const auto begin = async::LoopClock::now();
-  auto before_asking = facts_of(*co_await server_.read(), *cluster);
-  if (const auto& newest = known_[name].memory) before_asking.memory = *newest;
+  const auto look = co_await look_at(std::move(cluster), *controller.place);
+  if (!look) co_return;
+  auto& outlook = look->outlook;
+  NoteGrowth note{name, std::move(outlook.pools), outlook.memory, std::move(outlook.recalls), outlook.notices};
+  co_await server_.apply(std::move(note));
+  remember(look, begin);
+  co_await follow_slurm(*controller.place, std::move(look->asked));
+  co_await put_into_partitions(name, *controller.place, std::move(look->entitled));
+  co_await make_room(name, look->slurm);
+  co_await follow_notices(*controller.place, look);
+}
+
+awaitable<std::shared_ptr<Growth::Look>> Growth::look_at(tables::Row<model::Cluster> cluster, slurm::Place place) {
+  auto look = std::make_shared<Look>();
+  look->before_asking = facts_of(*co_await server_.read(), *cluster);
+  // What is written down may be a minute older.
+  if (const auto& newest = known_[cluster->name].memory) look->before_asking.memory = *newest;
+  co_await ask_slurm(*look, std::move(place));
+  const auto* tables = co_await server_.read();
+  const auto current = tables->find_cluster(cluster->name);
+  if (!current || !grows(*current)) co_return nullptr;
+  look->facts = facts_of(*tables, *current);
+  look->facts.memory = look->before_asking.memory;
+  // Of what is recalled since Slurm was not asked about the jobs there.
+  const auto& before = look->before_asking.recalls;
+  std::erase_if(look->facts.recalls, [&](const auto& recall) {
+    return !recall.decided() &&
+           std::none_of(before.begin(), before.end(), [&](const auto& it) { return it.number == recall.number; });
+  });
+  co_await decide_on(*look);
+  co_return look;
+}
+
+awaitable<void> Growth::ask_slurm(Look& look, slurm::Place place) {
   // Nodes first: a job that starts in between is then seen to run on a node that was idle. The other way round it would
   // wait, and its node be busy already: a host would be made for nobody.
   const auto ask_nodes = slurm::records_command();
   const auto ask_queue = slurm::queue_command();
-  const auto nodes = co_await command(*controller.place, ask_nodes);
-  const auto queue = co_await command(*controller.place, ask_queue);
-  SlurmLook look;
+  const auto nodes = co_await command(place, ask_nodes);
+  const auto queue = co_await command(place, ask_queue);
   std::vector<std::string> ids;
   auto read = [&] {
-    look.queue = slurm::parse_queue(queue);
-    ids = asked_about(before_asking, look.queue);
+    look.slurm.records = slurm::parse_records(nodes);
+    look.slurm.queue = slurm::parse_queue(queue);
+    ids = asked_about(look.before_asking, look.slurm.queue);
   };
   co_await async::on_pool(pool_, read);
-  const auto redo = co_await ask_redo(*controller.place, std::move(ids));
-  const auto* tables = co_await server_.read();
-  const auto current = tables->find_cluster(name);
-  if (!current || !grows(*current)) co_return;
-  auto facts = facts_of(*tables, *current);
-  // What is written down may be a minute older.
-  facts.memory = before_asking.memory;
-  // Of what is recalled since Slurm was not asked about the jobs there.
-  std::erase_if(facts.recalls, [&](const auto& recall) {
-    return !recall.decided() && std::none_of(before_asking.recalls.begin(), before_asking.recalls.end(),
-                                             [&](const auto& it) { return it.number == recall.number; });
-  });
-  const auto before = known_[name].hosts;
-  const auto looked = known_[name].looked;
-  const auto not_put = known_[name].not_put;
-  const auto at = async::LoopClock::now();
+  if (ids.empty()) co_return;
+  const auto redo = co_await ask_redo(std::move(place), std::move(ids));
+  auto read_redo = [&] { look.slurm.redo = slurm::parse_redo_facts(redo); };
+  co_await async::on_pool(pool_, read_redo);
+}
+
+awaitable<void> Growth::decide_on(Look& look) {
+  const auto& known = known_[look.facts.name];
+  const auto before = known.hosts;
+  const auto put = known.put;
+  look.at = async::LoopClock::now();
+  std::optional<Duration> elapsed;
+  if (known.looked) elapsed = look.at - *known.looked;
   const auto now = server_.clock().now();
-  Outlook outlook;
-  AskedOutlook asked;
-  std::vector<EntitledJob> entitled;
-  Duration took{};
   auto decide = [&] {
     const auto begin = std::chrono::steady_clock::now();
-    look.records = slurm::parse_records(nodes);
-    look.redo = slurm::parse_redo_facts(redo);
-    std::optional<Duration> elapsed;
-    if (looked) elapsed = at - *looked;
-    entitled = entitled_jobs(facts, look);
-    auto willing = entitled;
-    std::erase_if(willing, [&](const auto& job) { return not_put.contains(job.job); });
-    growth::put_into_partitions(look.queue, willing);
-    outlook = think(facts, look, before, now, elapsed);
-    asked = look_at_asked(before_asking, look, now);
-    took = std::chrono::steady_clock::now() - begin;
+    look.entitled = entitled_jobs(look.facts, look.slurm);
+    auto willing = look.entitled;
+    std::erase_if(willing, [&](const auto& job) { return put.contains(job.job); });
+    growth::put_into_partitions(look.slurm.queue, willing);
+    look.outlook = think(look.facts, look.slurm, before, now, elapsed);
+    look.asked = look_at_asked(look.before_asking, look.slurm, now);
+    look.took = std::chrono::steady_clock::now() - begin;
   };
   co_await async::on_pool(pool_, decide);
-  facts.memory = outlook.memory;
-  facts.notices = outlook.notices;
-  NoteGrowth note{name, std::move(outlook.pools), outlook.memory, std::move(outlook.recalls), outlook.notices};
-  co_await server_.apply(std::move(note));
-  counters_.last_decision_ms = std::chrono::duration<double, std::milli>(took).count();
-  counters_.hosts_asked_for += outlook.asked_for;
+  look.facts.memory = look.outlook.memory;
+  look.facts.notices = look.outlook.notices;
+}
+
+void Growth::remember(const std::shared_ptr<Look>& look, async::LoopClock::time_point begin) {
+  auto& outlook = look->outlook;
+  counters_.last_decision_ms = std::chrono::duration<double, std::milli>(look->took).count();
+  counters_.hosts_asked_for += outlook->asked_for;
   counters_.hosts_given_back += outlook.given_back;
-  counters_.failed_boots += outlook.failed_boots + asked.failed_boots;
+  counters_.failed_boots += outlook.failed_boots + look->asked.failed_boots;
   counters_.hosts_taken_back += outlook.taken_back;
-  const bool settled = outlook.settled && asked.put.empty();
-  known_[name] = {.status = std::move(outlook.status),
-                  .explanation = std::move(outlook.explanation),
-                  .queue = look.queue,
-                  .asked = std::move(outlook.asked),
-                  .hosts = std::move(outlook.hosts),
-                  .memory = std::move(outlook.memory),
-                  .looked = at,
-                  .not_put = std::move(known_[name].not_put),
-                  .took = async::LoopClock::now() - begin,
-                  .settled = settled};
-  co_await follow_slurm(*controller.place, std::move(asked));
-  co_await put_into_partitions(name, *controller.place, std::move(entitled));
-  co_await make_room(name, look);
-  co_await follow_notices(*controller.place, std::move(facts), std::move(look));
+  auto& known = known_[look->facts.name];
+  known = {.status = std::move(outlook.status),
+           .explanation = std::move(outlook.explanation),
+           .slurm = std::shared_ptr<const SlurmLook>(look, &look->slurm),
+           .asked = std::move(outlook->asked),
+           .hosts = std::move(outlook.hosts),
+           .memory = std::move(outlook.memory),
+           .looked = look->at,
+           .put = std::move(known.put),
+           .took = async::LoopClock::now() - begin,
+           .settled = outlook.settled && look->asked.put.empty()};
 }
 
 awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs) {
   constexpr std::size_t kMostAsked = 20;  // commands of some 20 ms each; the others have the next look
-  std::map<std::string, std::string> not_put;
+  const auto before = known_[cluster].put;
+  std::map<std::string, std::string> put;
+  std::vector<std::string> lines;
   std::size_t asked = 0;
   for (const auto& job : jobs) {
-    const auto& before = known_[cluster].not_put;
     if (const auto known = before.find(job.job); known != before.end()) {
-      not_put.insert(*known);
+      put.insert(*known);
+      if (lines.size() < kMostShapesTold)
+        lines.push_back(
+            fmt::format("job {} stays in its partitions, although {}: {}", job.job, job.why, known->second));
       continue;
     }
     if (++asked > kMostAsked) continue;
-    known_[cluster].settled = false;
     auto words = partitions_command(job);
     try {
       co_await command(place, std::move(words));
       log::info("elastic: job {} of cluster {} may use {}: {}", job.job, cluster, join(job.partitions, ", "), job.why);
+      put[job.job] = "Slurm was told, and has it elsewhere";
     } catch (const Error& error) {
       log::warn("elastic: job {} of cluster {} may not use {}, although {}: {}", job.job, cluster,
                 join(job.partitions, ", "), job.why, error.one_line());
-      not_put[job.job] = error.one_line();
+      put[job.job] = error.one_line();
     }
   }
   auto& known = known_[cluster];
-  std::size_t left = kMostShapesTold;
-  for (const auto& [job, why] : not_put) {
-    if (left-- == 0) break;
-    known.status.lines.push_back(fmt::format("job {} stays in its partitions: {}", job, why));
-  }
-  known.not_put = std::move(not_put);
+  known.settled = known.settled && asked == 0;
+  for (auto& line : lines) known.status.lines.push_back(std::move(line));
+  known.put = std::move(put);
 }
 
 /// After what is to grow was written down: what waits for room is then known to wait.

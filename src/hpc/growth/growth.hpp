@@ -46,26 +46,42 @@ class Growth {
   struct Known {
     Status status;
     elastic::Explanation explanation;
-    std::vector<slurm::QueuedJob> queue;
+    std::shared_ptr<const SlurmLook> slurm = std::make_shared<SlurmLook>();  ///< a long queue is not copied
     std::vector<AskedPool> asked;
     std::map<std::string, Seen> hosts;                   ///< as they were at the newest look, by name
     std::optional<Memory> memory;                        ///< as of that look
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
-    std::map<std::string, std::string> not_put;          ///< by Slurm job: why its partitions stay as they are
+    std::map<std::string, std::string> put;              ///< by Slurm job: why, though told, Slurm has it elsewhere
     Duration took{};                                     ///< that look, with Slurm's answers
     bool settled = true;                                 ///< nothing waits, comes or goes
   };
   server::FollowerOptions what_growth_follows();
   async::awaitable<void> reconcile();
   async::awaitable<void> look_after(tables::Row<model::Cluster> cluster);
+  /// What the tables and Slurm said at one moment, and what follows from it.
+  struct Look {
+    ClusterFacts before_asking, facts;
+    SlurmLook slurm;
+    Outlook outlook;
+    AskedOutlook asked;
+    std::vector<EntitledJob> entitled;
+    async::LoopClock::time_point at;
+    Duration took{};
+  };
+  /// Nothing: the cluster grows no more.
+  async::awaitable<std::shared_ptr<Look>> look_at(tables::Row<model::Cluster> cluster, slurm::Place place);
+  async::awaitable<void> ask_slurm(Look& look, slurm::Place place);
+  async::awaitable<void> decide_on(Look& look);
+  void remember(const std::shared_ptr<Look>& look, async::LoopClock::time_point begin);
   /// Pools that Slurm asks for, put right by how it has its nodes; it is told first of boots that failed.
   async::awaitable<void> follow_slurm(slurm::Place place, AskedOutlook found);
-  /// Puts Slurm jobs into the partitions of pools that are for them. One that Slurm refuses is not asked for again.
+  /// Puts Slurm jobs into the partitions of pools that are for them. Slurm is told once of each, whether it refuses or
+  /// a plug-in of the site takes it back.
   async::awaitable<void> put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs);
   /// What is known of a look beside the tables. `ids`: jobs of which Slurm has to tell more than its queue.
   async::awaitable<std::string> ask_redo(slurm::Place place, std::vector<std::string> ids);
   /// Tells the Slurm jobs of hosts that are taken back, and has them queued again when their notice is over.
-  async::awaitable<void> follow_notices(slurm::Place place, ClusterFacts facts, SlurmLook look);
+  async::awaitable<void> follow_notices(slurm::Place place, std::shared_ptr<Look> look);
   async::awaitable<std::vector<std::string>> listeners_of(const NoticeSteps& steps, NoticeBook& book,
                                                           const SlurmLook& look, std::string cluster);
   async::awaitable<void> listen(std::string node_id, std::optional<std::set<std::string>>& heard);

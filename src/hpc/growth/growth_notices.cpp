@@ -41,7 +41,9 @@ awaitable<std::vector<std::string>> Growth::listeners_of(const NoticeSteps& step
   co_return tell(book, steps, look, heard);
 }
 
-awaitable<void> Growth::follow_notices(slurm::Place place, ClusterFacts facts, SlurmLook look) {
+awaitable<void> Growth::follow_notices(slurm::Place place, std::shared_ptr<Look> from) {
+  const auto& facts = from->facts;
+  const auto& look = from->slurm;
   if (facts.notices.empty() && facts.memory.state.redone.empty()) co_return;
   const auto now = server_.clock().now();
   NoticeSteps steps;

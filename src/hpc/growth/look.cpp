@@ -222,7 +222,10 @@ class Thinking {
       const bool at_once = back.at <= tick_.now;
       decided[back.recall].goes.push_back({back.node, at_once ? 0 : until, back.jobs});
     }
-    for (const auto& it : decision.staying) decided[it.recall].stays.push_back({it.node, it.why});
+    for (const auto& it : decision.staying) {
+      auto& stays = decided[it.recall].stays;
+      if (stays.size() < model::kMostSpareHosts) stays.push_back({it.node, it.why});
+    }
     for (auto& [number, recall] : decided) {
       recall.decided_at = unix_nanos(tick_.now);
       const auto pool = pools_.find(recall.pool);

@@ -23,7 +23,8 @@ struct RecallHosts {
 };
 server::Decision<model::Recall> decide(const tables::Tables& tables, const RecallHosts& request,
                                        const server::Context& context);
-inline constexpr std::size_t kMostRecalls = 1000;  ///< of a cluster
+/// Of a cluster: each may name as many hosts as a pool has, and all are read at every look.
+inline constexpr std::size_t kMostRecalls = 100;
 
 /// The pools may have hosts again; those that go, go. Returns what has ended. Errors: not_found when there is no such.
 struct EndRecalls {

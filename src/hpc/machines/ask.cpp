@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "model/machine_set.hpp"
 #include "slurm/hostlist.hpp"
+#include "slurm/memory.hpp"
 #include "slurm/queue.hpp"
 
 namespace underway::machines {
@@ -55,15 +56,10 @@ std::vector<std::string> nodes_in(std::string_view list) {
   return {};
 }
 
-/// "1500M", "1.50G", in MiB.
-std::optional<std::int64_t> megabytes(std::string_view text) {
-  if (text.empty() || !is_digit(text.front())) return std::nullopt;
-  const auto number = parse_leading_number<double>(text);
-  if (!number || number->rest.size() > 1) return std::nullopt;
-  const auto unit = std::string_view("KMGTP").find(number->rest.empty() ? 'M' : number->rest.front());
-  if (unit == std::string_view::npos) return std::nullopt;
-  const double value = std::floor(std::ldexp(number->value, 10 * (static_cast<int>(unit) - 1)));
-  return value < 1e12 ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
+/// In MiB; a part of one is none.
+std::optional<std::int64_t> memory_in(std::string_view text) {
+  const auto megabytes = slurm::megabytes_in(text);
+  return megabytes ? std::optional(static_cast<std::int64_t>(std::floor(*megabytes))) : std::nullopt;
 }
 
 }  // namespace
@@ -119,7 +115,7 @@ std::optional<Given> parse_given(std::string_view text) {
     const auto name = item.substr(0, equals);
     if (equals == std::string::npos) continue;
     if (name == "cpu") out.cpus = parse_number<std::int64_t>(item.substr(equals + 1)).value_or(0);
-    if (name == "mem") out.memory_mb = megabytes(item.substr(equals + 1));
+    if (name == "mem") out.memory_mb = memory_in(item.substr(equals + 1));
   }
   return out.cpus > 0 ? std::optional(out) : std::nullopt;
 }

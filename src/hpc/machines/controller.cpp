@@ -77,9 +77,13 @@ awaitable<void> Controller::ask_slurm(std::optional<slurm::Place> place, const F
   auto ask = jobs_command(mark);
   const auto printed = co_await command(*place, std::move(ask));
   std::vector<SlurmJob> jobs;
-  auto read = [&] { jobs = parse_jobs(printed, mark); };
+  std::vector<std::string> news;
+  auto read = [&] {
+    jobs = parse_jobs(printed, mark);
+    news = jobs_to_ask(facts, jobs);
+  };
   co_await async::on_pool(pool_, read);
-  for (const auto& job : jobs_to_ask(facts, jobs)) {
+  for (const auto& job : news) {
     auto what = given_command(job);
     const auto told = co_await command(*place, std::move(what));
     if (const auto given = parse_given(told)) says.given[job] = *given;
@@ -97,7 +101,9 @@ awaitable<void> Controller::look_after(std::string cluster) {
   const auto begin = async::LoopClock::now();
   co_await attempt(ask_slurm(place, facts, says), failure);
   took_ = std::max<Duration>(took_, async::LoopClock::now() - begin);
-  auto next = plan(facts, says.jobs, says.given);
+  Plan next;
+  auto decide = [&] { next = plan(facts, says.jobs, says.given); };
+  co_await async::on_pool(pool_, decide);
   for (auto& job : next.stop) co_await attempt(end(std::move(job), false), failure);
   for (auto& job : next.forget) co_await attempt(end(std::move(job), true), failure);
   for (auto& order : next.make) co_await attempt(make(std::move(order)), failure);

@@ -16,16 +16,15 @@ std::string address_of(const model::Cluster& cluster, const model::Host& host) {
   return {};
 }
 
-bool same_run(const Held& held, const SlurmJob& job) { return held.slurm_job == job.id && held.started == job.started; }
-
-const Held* find_held(const Facts& facts, const std::string& slurm_job) {
-  const auto found =
-      std::find_if(facts.held.begin(), facts.held.end(), [&](const auto& held) { return held.slurm_job == slurm_job; });
-  return found == facts.held.end() ? nullptr : &*found;
+/// Slurm jobs that we hold machines of, by their ids.
+std::map<std::string_view, const Held*> held_by_job(const Facts& facts) {
+  std::map<std::string_view, const Held*> out;
+  for (const auto& held : facts.held) out.emplace(held.slurm_job, &held);
+  return out;
 }
 
-bool is_new(const Facts& facts, const SlurmJob& job) {
-  return job.lives() && job.asked != Asked{} && find_held(facts, job.id) == nullptr;
+bool is_new(const std::map<std::string_view, const Held*>& held, const SlurmJob& job) {
+  return job.lives() && job.asked != Asked{} && !held.contains(job.id);
 }
 
 bool meet(const std::vector<std::string>& some, const std::vector<std::string>& others) {
@@ -33,14 +32,32 @@ bool meet(const std::vector<std::string>& some, const std::vector<std::string>& 
                      [&](const auto& it) { return std::find(others.begin(), others.end(), it) != others.end(); });
 }
 
+/// Of IPv4.
+std::uint64_t number_of(const net::Ip& ip) {
+  const auto& bytes = ip.bytes();
+  return std::uint64_t{bytes[0]} << 24 | std::uint64_t{bytes[1]} << 16 | std::uint64_t{bytes[2]} << 8 | bytes[3];
+}
+
+/// One that has ended by itself is the cause of all that follows: who waits for it to answer fails.
+std::string ended_machine(const model::Allocation& allocation) {
+  for (const auto& [task, state] : allocation.task_states) {
+    const bool is_machine = task.size() > 1 && task.front() == 'm' && is_digit(task[1]);
+    if (is_machine && state.started_at > 0 && state.successful())
+      return fmt::format("{} has switched itself off: what it boots says why, to `underway alloc logs {} {}`", task,
+                         allocation.id.substr(0, 8), task);
+  }
+  return {};
+}
+
 /// Why the machines of one node did not come up. One that ends later is its user's, who may have switched it off.
 std::string trouble_of(const model::Allocation& allocation) {
   if (allocation.client_status != model::ClientStatus::failed) return {};
   const auto ready = allocation.task_states.find(kReadyTask);
   if (ready != allocation.task_states.end() && ready->second.started_at > 0 && ready->second.successful()) return {};
+  const std::string what = fmt::format("its machines on {} did not come up: ", allocation.node_name);
+  if (const auto ended = ended_machine(allocation); !ended.empty()) return what + ended;
   const auto cause = model::first_cause(allocation.task_states);
-  return fmt::format("its machines on {} did not come up: {}", allocation.node_name,
-                     cause ? fmt::format("{}: {}", cause->task, cause->text) : "their tasks failed");
+  return what + (cause ? fmt::format("{}: {}", cause->task, cause->text) : "their tasks failed");
 }
 
 /// The first part of the set's network that no other job has.
@@ -48,17 +65,26 @@ std::optional<net::Cidr> free_part(const net::Cidr& whole, std::uint32_t address
                                    const std::vector<net::Cidr>& taken) {
   const int prefix = 32 - std::countr_zero(addresses);
   if (prefix < whole.prefix) return std::nullopt;
-  for (std::uint64_t at = 0; at < std::uint64_t{1} << (32 - whole.prefix); at += addresses) {
-    const net::Cidr part{whole.network().ip.plus(at), prefix};
-    if (std::none_of(taken.begin(), taken.end(), [&](const auto& other) { return other.overlaps(part); })) return part;
+  const auto first = number_of(whole.network().ip);
+  const auto offset = [&](const net::Ip& ip) { return std::max(number_of(ip), first) - first; };
+  std::map<std::uint64_t, std::uint64_t> others;  // where each begins and ends
+  for (const auto& other : taken) {
+    if (other.overlaps(whole)) others[offset(other.network().ip)] = offset(other.broadcast()) + 1;
   }
-  return std::nullopt;
+  std::uint64_t at = 0;
+  for (const auto& [begin, end] : others) {
+    if (at + addresses <= begin) break;
+    at = std::max(at, (end + addresses - 1) / addresses * addresses);
+  }
+  if (at + addresses > std::uint64_t{1} << (32 - whole.prefix)) return std::nullopt;
+  return net::Cidr{whole.network().ip.plus(at), prefix};
 }
 
 /// Decides about one job at a time, as each takes of what there is.
 class Planner {
  public:
-  Planner(const Facts& facts, const std::map<std::string, Given>& given) : facts_(facts), given_(given) {
+  Planner(const Facts& facts, const std::map<std::string, Given>& given, Plan& out)
+      : facts_(facts), given_(given), out_(out) {
     for (const auto& held : facts.held) {
       if (held.network) taken_.push_back(*held.network);
     }
@@ -70,7 +96,6 @@ class Planner {
     const auto reason = look(job, found == given_.end() ? Given{} : found->second);
     if (!reason.empty()) out_.refuse.push_back({job.id, job.name, reason, nodes_});
   }
-  Plan take() { return std::move(out_); }
 
  private:
   /// Why it is refused; empty: it is not, though it may have to wait.
@@ -128,14 +153,14 @@ class Planner {
     if (machines > static_cast<std::int64_t>(kMostMachines))
       return fmt::format("{} machines are more than the {} that one job may have", machines, kMostMachines);
     const auto cpus = machines * set.cpus;
-    const auto memory = machines * (set.memory_mb + kQemuMb);
+    const auto memory = machines * (set.memory_mb + model::kQemuMb);
     const bool enough = given.cpus >= cpus && given.memory_mb.value_or(memory) >= memory;
     if (enough) return {};
     return fmt::format(
         "its {} machines '{}' need {} CPUs and {} MiB ({} MiB each, and {} for QEMU), and it has {} CPUs and {} MiB on "
         "{} "
         "nodes",
-        machines, set.name, cpus, memory, set.memory_mb, kQemuMb, given.cpus,
+        machines, set.name, cpus, memory, set.memory_mb, model::kQemuMb, given.cpus,
         given.memory_mb ? std::to_string(*given.memory_mb) : "any", nodes);
   }
 
@@ -167,7 +192,7 @@ class Planner {
   std::vector<Lease> leased_;
   std::vector<std::string> nodes_;  ///< ids, of the job that is looked at
   bool waits_ = false;
-  Plan out_;
+  Plan& out_;
 };
 
 }  // namespace
@@ -208,38 +233,39 @@ std::set<std::string> clusters_with_machines(const tables::Tables& tables) {
 }
 
 std::vector<std::string> jobs_to_ask(const Facts& facts, const std::vector<SlurmJob>& jobs) {
+  const auto held = held_by_job(facts);
   std::vector<std::string> out;
   for (const auto& job : jobs) {
-    if (is_new(facts, job) && job.asked.wish) out.push_back(job.id);
+    if (is_new(held, job) && job.asked.wish) out.push_back(job.id);
   }
   return out;
 }
 
 Plan plan(const Facts& facts, const std::optional<std::vector<SlurmJob>>& jobs,
           const std::map<std::string, Given>& given) {
-  Plan ends;
-  const auto known = jobs.value_or(std::vector<SlurmJob>());
-  for (const auto& held : facts.held) {
-    if (held.gone) ends.forget.push_back(held.job);
-    if (held.stops || (!jobs && !facts.cluster.stop)) continue;
-    const SlurmJob* living = nullptr;
-    for (const auto& job : known) {
-      if (job.lives() && same_run(held, job)) living = &job;
+  Plan out;
+  std::map<std::string_view, const SlurmJob*> living;
+  if (jobs) {
+    for (const auto& job : *jobs) {
+      if (job.lives()) living[job.id] = &job;
     }
-    if (living == nullptr || facts.cluster.stop)
-      ends.stop.push_back(held.job);
+  }
+  for (const auto& held : facts.held) {
+    if (held.gone) out.forget.push_back(held.job);
+    if (held.stops || (!jobs && !facts.cluster.stop)) continue;
+    const auto at = living.find(held.slurm_job);
+    const bool same_run = at != living.end() && at->second->started == held.started;
+    if (!same_run || facts.cluster.stop)
+      out.stop.push_back(held.job);
     else if (!held.trouble.empty())
-      ends.refuse.push_back({living->id, living->name, held.trouble, held.nodes});
+      out.refuse.push_back({at->second->id, at->second->name, held.trouble, held.nodes});
   }
-  if (!jobs || facts.cluster.stop) return ends;
-  Planner planner(facts, given);
-  for (const auto& job : known) {
-    if (is_new(facts, job)) planner.decide(job);
+  if (!jobs || facts.cluster.stop) return out;
+  const auto held = held_by_job(facts);
+  Planner planner(facts, given, out);
+  for (const auto& job : *jobs) {
+    if (is_new(held, job)) planner.decide(job);
   }
-  auto out = planner.take();
-  out.stop = std::move(ends.stop);
-  out.forget = std::move(ends.forget);
-  out.refuse.insert(out.refuse.end(), ends.refuse.begin(), ends.refuse.end());
   return out;
 }
 

@@ -11,7 +11,6 @@
 namespace underway::machines {
 namespace {
 
-constexpr std::int64_t kMhzOfCpu = 500;
 constexpr const char* kJobKey = "slurm_job";
 constexpr const char* kStartedKey = "slurm_job_started";
 constexpr const char* kClusterKey = "cluster";
@@ -81,8 +80,8 @@ model::Task machine(const Order& order, std::size_t number, bool has_devices) {
   task.name = machine_name(number);
   task.driver = "qemu";
   task.config = std::move(config);
-  task.resources.cpu = kMhzOfCpu * set.cpus;
-  task.resources.memory_mb = set.memory_mb + kQemuMb;
+  task.resources.cpu = model::kMachineMhzPerCpu * set.cpus;
+  task.resources.memory_mb = set.memory_mb + model::kQemuMb;
   return task;
 }
 

@@ -30,8 +30,6 @@ struct Order {
   std::vector<NodeOfJob> nodes;
 };
 
-/// What QEMU needs beside the memory of its guest, in MiB (host/virtual/pool_job.cpp has the measurement).
-inline constexpr std::int64_t kQemuMb = 160;
 /// Each machine is told of all others.
 inline constexpr std::size_t kMostMachines = 256;
 

@@ -22,7 +22,8 @@ struct Range {
   int prefix = 0;
 };
 
-/// Of "10.200.0.0/16"; nothing when it is no whole network of IPv4.
+/// Of "10.200.0.0/16"; nothing when it is no whole network of IPv4. Not by net::parse_cidr: with that library every
+/// client of the model would link libnl and libpcap.
 std::optional<Range> range_of(const std::string& text) {
   const auto halves = split(text, '/');
   if (halves.size() != 2) return std::nullopt;

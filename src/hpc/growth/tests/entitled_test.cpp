@@ -57,6 +57,14 @@ TEST_F(Entitled, OneWhoIsOfBothMayUseBoth) {
   EXPECT_THAT(found()[0].partitions, ElementsAre("physics", "now", "batch"));
 }
 
+TEST_F(Entitled, OfTwoPoolsInOnePartitionItIsNamedOnce) {
+  pool("physics2", "p2").owner = "physics";
+  slurm_.records.back().partitions = {"physics"};
+  job("17", "physics", "");
+  ASSERT_EQ(found().size(), 1U);
+  EXPECT_THAT(found()[0].partitions, ElementsAre("physics", "batch"));
+}
+
 TEST_F(Entitled, WhatIsThereAlreadyOrCannotBeIsLeftAlone) {
   job("1", "physics", "").partitions = {"batch", "physics"};
   job("2", "physics", "").state = "RUNNING";

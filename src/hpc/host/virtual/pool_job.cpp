@@ -17,13 +17,9 @@ namespace {
 constexpr const char* kProvider = "qemu";
 constexpr const char* kTask = "machine";
 constexpr const char* kTokenFile = "/etc/underway/join-token";
-/// What QEMU has beside the guest's memory: its own, its devices' and the translator's. Measured (QEMU 7.2, -accel tcg,
-/// Linux up to its shell): 105 MiB, 21 of them of files and 48 of the 64 that translated code may have.
-constexpr std::int64_t kQemuMb = 160;
 /// What a guest's kernel keeps for itself before it counts what there is: its own image, and beside it a 64th of all,
 /// for what it notes of each page. Measured: 44 MiB of 512 (Debian 12's for clouds).
 constexpr std::int64_t kKernelMb = 48;
-constexpr std::int64_t kMhzOfCpu = 500;
 /// A guest shuts down in this time, or its plug is pulled. Agents allow no more by default.
 constexpr Duration kShutdown = std::chrono::seconds(30);
 /// Of the seed's 64 KiB; in base64 it is a third more.
@@ -112,9 +108,9 @@ model::TaskGroup group_of(const model::Cluster& cluster, const model::Pool& pool
     task.resources.cpu = 0;
     task.resources.cores = pool.cpus;
   } else {
-    task.resources.cpu = pool.machine->cpu > 0 ? pool.machine->cpu : kMhzOfCpu * pool.cpus;
+    task.resources.cpu = pool.machine->cpu > 0 ? pool.machine->cpu : model::kMachineMhzPerCpu * pool.cpus;
   }
-  task.resources.memory_mb = memory_of(pool) + kQemuMb;
+  task.resources.memory_mb = memory_of(pool) + model::kQemuMb;
   for (const auto* name : {"user-data", "meta-data", "network-config"}) task.templates.push_back(seed_file(host, name));
   group.tasks.push_back(std::move(task));
   return group;

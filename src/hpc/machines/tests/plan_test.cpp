@@ -64,6 +64,10 @@ TEST(MachinesOfSlurmJobs, AreMadeOnTheNodesOfAJobInANetworkOfItsOwn) {
   now.held.erase(now.held.begin());
   EXPECT_EQ(net::to_string(plan(now, both, kPlenty).make.at(0).network), "10.200.0.0/29")
       << "what is free is used again";
+  now.held[0].network = net::parse_cidr("10.0.0.0/8");
+  EXPECT_THAT(plan(now, both, kPlenty).refuse.at(0).reason, HasSubstr("have no room")) << "of another set's, all of it";
+  now.held[0].network = net::parse_cidr("10.200.0.4/30");
+  EXPECT_EQ(net::to_string(plan(now, both, kPlenty).make.at(0).network), "10.200.0.8/29") << "no gap is large enough";
 }
 
 TEST(MachinesOfSlurmJobs, AreThoseOfAJobThatIsValid) {
@@ -88,7 +92,7 @@ TEST(MachinesOfSlurmJobs, AreThoseOfAJobThatIsValid) {
   EXPECT_EQ(config.name, "") << "its disks go with the allocation";
   EXPECT_THAT(config.cloud_init->network_config, HasSubstr("10.200.0.3/29"));
   EXPECT_EQ(hosts_text(next.make[0]), "10.200.0.1 m1\n10.200.0.2 m2\n10.200.0.3 m3\n10.200.0.4 m4\n");
-  EXPECT_EQ(m3->resources.memory_mb, 512 + kQemuMb);
+  EXPECT_EQ(m3->resources.memory_mb, 512 + model::kQemuMb);
   const auto& network = second.find_task("network")->config.as_object().at("args").as_array();
   std::vector<std::string> words;
   for (std::size_t i = 3; i < network.size(); ++i) words.emplace_back(network[i].as_string());
@@ -198,8 +202,21 @@ TEST(MachinesOfSlurmJobs, AreKnownFromTheTablesAlone) {
   EXPECT_EQ(known.held[0].started, 1000);
   EXPECT_EQ(known.held[0].network, order.network);
   EXPECT_FALSE(known.held[0].stops);
+
+  // A machine that ends by itself is the cause; the task that waits for its answer fails because of it.
+  model::Allocation allocation{.id = "0123456789", .ns = "default", .job_id = "demo-slurm-17"};
+  allocation.node_name = "c1";
+  allocation.client_status = model::ClientStatus::failed;
+  allocation.task_states["m1"] = {.state = model::TaskRunState::dead, .started_at = 1};
+  allocation.task_states["ready"] = {.state = model::TaskRunState::dead, .failed = true, .started_at = 1};
+  desk.commit({tables::PutAllocation{allocation}});
+  EXPECT_EQ(facts_of(desk.tables, "demo").held.at(0).trouble,
+            "its machines on c1 did not come up: m1 has switched itself off: what it boots says why, to "
+            "`underway alloc logs 01234567 m1`");
+  allocation.client_status = model::ClientStatus::complete;
+  desk.commit({tables::PutAllocation{allocation}});
   desk.run(server::DeregisterJob{.ns = "default", .id = "demo-slurm-17"});
-  EXPECT_TRUE(facts_of(desk.tables, "demo").held.at(0).gone) << "it was never placed";
+  EXPECT_TRUE(facts_of(desk.tables, "demo").held.at(0).gone) << "nothing of it is left";
 }
 
 }  // namespace

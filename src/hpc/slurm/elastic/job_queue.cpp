@@ -8,6 +8,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "slurm/hostlist.hpp"
+#include "slurm/memory.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/sleep/job_sleep.hpp"
 
@@ -49,7 +50,6 @@ constexpr std::size_t kMostNodesOfQueue = 2'000'000;
 /// More than any job asks for, and so little that the sums of a queue do not overflow.
 constexpr std::int64_t kMostCount = 1'000'000'000;
 constexpr std::int64_t kMostPriority = 4'294'967'295;  ///< Slurm has 32 bits for it
-constexpr double kMostMemoryMb = 1e12;
 /// Source: slurm.conf(5), MaxArraySize.
 constexpr std::int64_t kMostTasks = 4'000'001;
 constexpr std::int64_t kLatestSecond = 9'000'000'000;  ///< that TimePoint holds
@@ -71,15 +71,10 @@ std::string named(std::string_view text) {
 /// Of "N/A", "NONE" and "Unknown" the epoch.
 TimePoint moment(std::string_view text) { return TimePoint{seconds(bounded(text, 0, kLatestSecond).value_or(0))}; }
 
-/// "4G", "1500M", "1.50T", "0", in MiB.
+/// In MiB; a part of one is one.
 std::optional<std::int64_t> memory_in(std::string_view text) {
-  if (text.empty() || !is_digit(text.front())) return std::nullopt;  // "inf" would be a number, too
-  const auto number = parse_leading_number<double>(text);
-  if (!number || number->rest.size() > 1) return std::nullopt;
-  const auto unit = std::string_view("KMGTP").find(number->rest.empty() ? 'M' : number->rest.front());
-  if (unit == std::string_view::npos) return std::nullopt;
-  const double megabytes = std::ceil(std::ldexp(number->value, 10 * (static_cast<int>(unit) - 1)));
-  return megabytes <= kMostMemoryMb ? std::optional(static_cast<std::int64_t>(megabytes)) : std::nullopt;
+  const auto megabytes = megabytes_in(text);
+  return megabytes ? std::optional(static_cast<std::int64_t>(std::ceil(*megabytes))) : std::nullopt;
 }
 
 /// How many tasks "3", "3-9" and "0-9:3" are; 0: what stands there is none of these.

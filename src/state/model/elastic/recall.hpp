@@ -22,6 +22,9 @@ struct SpareHost {
   std::string host, why;
 };
 
+/// Of the hosts that stay so many are told of.
+inline constexpr std::size_t kMostSpareHosts = 100;
+
 /// In force until it is ended: until then the pool has no more hosts than were left to it.
 struct Recall {
   std::string cluster;
@@ -35,7 +38,7 @@ struct Recall {
   std::int64_t decided_at = 0;  ///< ns since the epoch; 0: not yet, `ceiling`, `goes` and `stays` say nothing
   std::int64_t ceiling = 0;     ///< hosts that the pool has at most
   std::vector<RecalledHost> goes;
-  std::vector<SpareHost> stays;
+  std::vector<SpareHost> stays;  ///< the first kMostSpareHosts
 
   bool decided() const { return decided_at != 0; }
 };

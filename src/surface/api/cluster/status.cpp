@@ -143,18 +143,23 @@ void look_at_member(const model::SlurmMember& member, const model::Host& host, w
          fmt::format("scontrol show node {}; what is to be put back is `revert` of the pool's `slurm`", host.name)});
 }
 
-/// Its machine is a job of no cluster, and told of here: nobody else says why the services on it have no node.
-bool has_failed_machine(const tables::Tables& tables, const model::Host& host) {
+/// Hosts whose machine failed, by the job that holds the machines of a pool: looked at once for all its hosts. It is a
+/// job of no cluster, and told of here: nobody else says why the services on a host have no node.
+using FailedMachines = std::map<std::string, std::set<std::string>>;
+
+bool has_failed_machine(const tables::Tables& tables, const model::Host& host, FailedMachines& failed) {
   if (host.status != model::HostStatus::creating) return false;
-  const auto& machines =
-      tables.allocations_of_job(model::kDefaultNamespace, model::pool_job_id(host.cluster, host.pool));
-  return std::any_of(machines.begin(), machines.end(), [&](const auto& machine) {
-    return machine->group == host.name && !machine->server_terminal() &&
-           machine->client_status == model::ClientStatus::failed;
-  });
+  const auto [at, is_new] = failed.try_emplace(model::pool_job_id(host.cluster, host.pool));
+  if (is_new) {
+    for (const auto& machine : tables.allocations_of_job(model::kDefaultNamespace, at->first)) {
+      if (!machine->server_terminal() && machine->client_status == model::ClientStatus::failed)
+        at->second.insert(machine->group);
+    }
+  }
+  return at->second.contains(host.name);
 }
 
-wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
+wire::HostState state_of(const tables::Tables& tables, const model::Host& host, FailedMachines& failed,
                          std::vector<wire::Attention>& attention) {
   auto state = describe::project<wire::HostState>(host);
   if (const auto node = host.node_id.empty() ? nullptr : tables.find_node(host.node_id))
@@ -166,7 +171,7 @@ wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
     attention.push_back(
         {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});
   }
-  if (has_failed_machine(tables, host))
+  if (has_failed_machine(tables, host, failed))
     attention.push_back({fmt::format("host '{}' does not come up", host.name), host.status_description,
                          fmt::format("underway job status {}", model::pool_job_id(host.cluster, host.pool))});
   if (host.status == model::HostStatus::running && host.node_id.empty() && !host.status_description.empty()) {
@@ -206,8 +211,9 @@ wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
     status.clusters.push_back(*row);
     status.settled = status.settled && !row->stop && has_declared_hosts(tables, *row);
   }
+  FailedMachines failed;
   for (const auto& row : visibility.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
-    status.hosts.push_back(state_of(tables, *row, status.attention));
+    status.hosts.push_back(state_of(tables, *row, failed, status.attention));
     auto& host = status.hosts.back();
     host.linked = !host.node_id.empty() && linked(host.node_id);
     status.settled = status.settled && host.stands();

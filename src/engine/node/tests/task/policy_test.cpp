@@ -8,26 +8,26 @@ using namespace std::chrono_literals;
 using model::LifecycleHook;
 using model::TaskRunState;
 
-const TimePoint kNow{std::chrono::seconds{1'700'000'000}};
+const TimePoint kBegun{std::chrono::seconds{1'700'000'000}};
 
 TEST(RestartTracker, JitterAddsAtMostAQuarterOfTheDelay) {
   RestartTracker tracker({.attempts = 2, .interval = 30min, .delay = 20s});
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow, 0.0).delay, 20s);
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow, 1.0).delay, 25s);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun, 0.0).delay, 20s);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun, 1.0).delay, 25s);
 }
 
 TEST(RestartTracker, AttemptsAreCountedPerInterval) {
   RestartTracker tracker({.attempts = 2, .interval = 10min, .delay = 1s});
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow, 0).kind, RestartKind::after);
-  EXPECT_EQ(tracker.decide(EndKind::exited, true, true, kNow + 1min, 0).kind, RestartKind::after);
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow + 2min, 0).kind, RestartKind::refuse);
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow + 10min, 0).kind, RestartKind::after);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun, 0).kind, RestartKind::after);
+  EXPECT_EQ(tracker.decide(EndKind::exited, true, true, kBegun + 1min, 0).kind, RestartKind::after);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun + 2min, 0).kind, RestartKind::refuse);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun + 10min, 0).kind, RestartKind::after);
 }
 
 TEST(RestartTracker, ModeDelayWaitsForTheEndOfTheInterval) {
   RestartTracker tracker({.attempts = 1, .interval = 10min, .delay = 1s, .mode = model::RestartMode::delay});
-  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kNow, 0).delay, 1s);
-  const auto decision = tracker.decide(EndKind::exited, false, true, kNow + 4min, 0);
+  EXPECT_EQ(tracker.decide(EndKind::exited, false, true, kBegun, 0).delay, 1s);
+  const auto decision = tracker.decide(EndKind::exited, false, true, kBegun + 4min, 0);
   EXPECT_EQ(decision.kind, RestartKind::after);
   EXPECT_EQ(decision.delay, 6min);
 }
@@ -51,7 +51,7 @@ TEST(RestartTracker, OutcomesThatNeedNoRestart) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     RestartTracker tracker({.attempts = c.attempts});
-    EXPECT_EQ(tracker.decide(c.end, c.success, c.forever, kNow, 0).kind, c.expect);
+    EXPECT_EQ(tracker.decide(c.end, c.success, c.forever, kBegun, 0).kind, c.expect);
   }
 }
 

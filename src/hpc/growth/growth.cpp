@@ -240,7 +240,7 @@ awaitable<void> Growth::decide_on(Look& look) {
 void Growth::remember(const std::shared_ptr<Look>& look, async::LoopClock::time_point begin) {
   auto& outlook = look->outlook;
   counters_.last_decision_ms = std::chrono::duration<double, std::milli>(look->took).count();
-  counters_.hosts_asked_for += outlook->asked_for;
+  counters_.hosts_asked_for += outlook.asked_for;
   counters_.hosts_given_back += outlook.given_back;
   counters_.failed_boots += outlook.failed_boots + look->asked.failed_boots;
   counters_.hosts_taken_back += outlook.taken_back;
@@ -248,7 +248,7 @@ void Growth::remember(const std::shared_ptr<Look>& look, async::LoopClock::time_
   known = {.status = std::move(outlook.status),
            .explanation = std::move(outlook.explanation),
            .slurm = std::shared_ptr<const SlurmLook>(look, &look->slurm),
-           .asked = std::move(outlook->asked),
+           .asked = std::move(outlook.asked),
            .hosts = std::move(outlook.hosts),
            .memory = std::move(outlook.memory),
            .looked = look->at,

@@ -254,6 +254,10 @@ TEST_F(SlurmMachines, StayWithTheirJobThoughAgentAndServerAreKilled) {
   ASSERT_TRUE(eventually(seconds(90), [&] {
     return cluster_->enter("c1", "ls /run/underway/slurm-jobs/" + other + "/hosts").exit_code == 0;
   })) << log();
+  // What Slurm was given in the last seconds before it is killed it forgets: it writes jobs down every so often.
+  ASSERT_TRUE(eventually(seconds(30), [&] {
+    return cluster_->enter("mgmt", "grep -qaP 'machines:small\\x00' /var/lib/slurm/slurmctld/job_state").exit_code == 0;
+  })) << log();
   cluster_->enter("mgmt", "pkill -9 slurmctld");
   EXPECT_TRUE(stays(seconds(4), [&] { return cluster_->enter("c1", "pgrep qemu").exit_code == 0; })) << log();
   cluster_->enter("c1", "touch /var/log/go");

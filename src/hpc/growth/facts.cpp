@@ -113,6 +113,7 @@ ClusterFacts facts_of(const tables::Tables& tables, const model::Cluster& cluste
   out.notices = tables::find_record<NoticeBook>(tables, cluster.name).value_or(NoticeBook{.cluster = cluster.name});
   mind_sleepers(out);
   mind_recalls(out);
+  out.trial = tables::find_record<ForecastTrial>(tables, cluster.name);
   out.memory = tables::find_record<Memory>(tables, cluster.name).value_or(Memory{.cluster = cluster.name});
   return out;
 }
@@ -145,10 +146,11 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
 namespace {
 
 struct Leftovers {
-  std::vector<std::string> hosts, memories, sleeps, notices, recalls;  ///< names of their records
+  std::vector<std::string> hosts, memories, sleeps, notices, recalls, trials;  ///< names of their records
 
   bool any() const {
-    return !hosts.empty() || !memories.empty() || !sleeps.empty() || !notices.empty() || !recalls.empty();
+    return !hosts.empty() || !memories.empty() || !sleeps.empty() || !notices.empty() || !recalls.empty() ||
+           !trials.empty();
   }
 };
 
@@ -174,6 +176,10 @@ Leftovers leftovers_of(const tables::Tables& tables) {
     if (pool == nullptr || !model::is_opportunistic(*pool))
       out.recalls.push_back(tables::RecordOf<model::Recall>::name(recall));
   }
+  for (const auto& trial : tables::records<ForecastTrial>(tables)) {
+    const auto cluster = tables.find_cluster(trial.cluster);
+    if (!cluster || (!cluster->stop && !is_forecast(*cluster))) out.trials.push_back(trial.cluster);
+  }
   return out;
 }
 
@@ -189,6 +195,7 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const For
   for (const auto& name : left.sleeps) decision.changes.push_back(tables::delete_record<SleepBook>(name));
   for (const auto& name : left.notices) decision.changes.push_back(tables::delete_record<NoticeBook>(name));
   for (const auto& name : left.recalls) decision.changes.push_back(tables::delete_record<model::Recall>(name));
+  for (const auto& name : left.trials) decision.changes.push_back(tables::delete_record<ForecastTrial>(name));
   return decision;
 }
 

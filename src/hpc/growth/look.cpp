@@ -38,6 +38,7 @@ class Thinking {
     note_boots();
     pay();
     leave_room(policy);
+    look_ahead(policy);
     auto decision = elastic::decide(policy, tick_, out_.memory.state);
     carry_out(decision);
     take_back(decision);
@@ -97,6 +98,23 @@ class Thinking {
   /// Of a limit, which is none when it is 0: what is used up leaves as little as can be said.
   static void take(std::int64_t& limit, std::int64_t used) {
     if (limit > 0) limit = std::max<std::int64_t>(limit - used, 1);
+  }
+
+  /// What the jobs of the past teach is taken over when they have been looked at, and goes on from there.
+  void look_ahead(const elastic::Policy& policy) {
+    auto& memory = out_.memory;
+    if (policy.forecast.mode == model::ForecastMode::off) {
+      memory.forecasts.clear();
+      return;
+    }
+    const auto& trial = facts_.trial;
+    trusted_ = trial && trial->act && trial->holds(trial_digest(facts_), tick_.now);
+    if (trial && trial->at > memory.learnt_at) {
+      memory.forecasts = trial->learnt;
+      memory.learnt_at = trial->at;
+    }
+    auto warm = elastic::look_ahead(memory.forecasts, policy, tick_);
+    if (trusted_ && policy.forecast.mode == model::ForecastMode::act) tick_.warm = std::move(warm);
   }
 
   /// What is asked for since the last look.
@@ -284,8 +302,21 @@ class Thinking {
     if (more > 0) status.lines.push_back(fmt::format("and {} more kinds of jobs", more));
     for (const auto& pool : out_.asked)
       status.lines.push_back(fmt::format("pool '{}': Slurm asks for its hosts itself", pool.pool));
+    tell_forecast();
     tell_recalls();
     out_.explanation = std::move(explanation);
+  }
+
+  void tell_forecast() {
+    auto& lines = out_.status.lines;
+    const bool acts = facts_.policy.forecast.mode == model::ForecastMode::act;
+    // Who has not asked for it is told only what he might like to know.
+    if (!acts && (!facts_.trial || facts_.trial->jobs == 0)) return;
+    if (facts_.policy.forecast.mode == model::ForecastMode::off) return;
+    const auto why = facts_.trial ? facts_.trial->why : std::string("its trial on past jobs has not ended yet");
+    lines.push_back(fmt::format("forecast {}: {}", acts && trusted_ ? "acts" : "stays in shadow", why));
+    for (const auto& [pool, count] : tick_.warm)
+      lines.push_back(fmt::format("pool '{}' keeps {} idle for what is expected", pool, count));
   }
 
   void tell_recalls() {
@@ -309,6 +340,7 @@ class Thinking {
   detail::Views views_;
   std::map<std::string, model::PoolHosts> pools_;  ///< by name, as they are to be
   elastic::Tick tick_;
+  bool trusted_ = false;      ///< the forecast is, by its trial
   std::int64_t theirs_ = 0;   ///< hosts of pools that Slurm asks for
   std::int64_t between_ = 0;  ///< jobs that have failed and are queued again
   Outlook out_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "elastic/tick.hpp"
+#include "growth/forecast/trial.hpp"
 #include "growth/memory.hpp"
 #include "growth/notice_book.hpp"
 #include "growth/status.hpp"
@@ -52,6 +53,7 @@ struct ClusterFacts {
   std::vector<model::Recall> recalls;  ///< in force
   NoticeBook notices;
   bool room_lacks = false;  ///< an urgent host waits for room
+  std::optional<ForecastTrial> trial = {};
 
   /// Whether hosts may be about to be taken back.
   bool takes() const {

@@ -40,8 +40,10 @@ elastic::State decisions_of(elastic::State state) {
 bool worth_writing(const Memory& written, const Memory& now) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   if (json::to_value(decisions_of(written.state)) != json::to_value(decisions_of(now.state))) return true;
+  if (written.learnt_at != now.learnt_at) return true;
   const bool spent = written.spending.today != now.spending.today || written.spending.day != now.spending.day;
-  return spent && now.written_at - written.written_at >= kMinute;
+  const bool learnt = json::to_value(written.forecasts) != json::to_value(now.forecasts);
+  return (spent || learnt) && now.written_at - written.written_at >= kMinute;
 }
 
 const Structure& description(Tag<Spending>) {
@@ -60,6 +62,8 @@ const Structure& description(Tag<Memory>) {
           .wire<&Memory::cluster>("Cluster", "The cluster.")
           .wire<&Memory::state>("State", "What its policy remembers.")
           .wire<&Memory::spending>("Spending", "What its hosts have cost.")
+          .wire<&Memory::forecasts>("Forecasts", "How many of its hosts are expected to be in use, by pool.")
+          .wire<&Memory::learnt_at>("LearntAt", "Unix time in nanoseconds of the trial that they began with.")
           .wire<&Memory::written_at>("WrittenAt", "Unix time in nanoseconds at which it was written down.")
           .done();
   return s;

@@ -2,6 +2,7 @@
 /// @file
 /// What is written down of a cluster's growth, beside the hosts that its pools are to have (model/elastic/growth.hpp).
 
+#include "elastic/policy/forecast.hpp"
 #include "elastic/state.hpp"
 #include "tables/pool_hosts.hpp"
 
@@ -17,7 +18,9 @@ struct Memory {
   std::string cluster;
   elastic::State state;
   Spending spending;
-  std::int64_t written_at = 0;  ///< ns since the epoch
+  elastic::Forecasts forecasts;  ///< by pool
+  std::int64_t learnt_at = 0;    ///< ns since the epoch: of the trial (forecast/trial.hpp) that they began with
+  std::int64_t written_at = 0;   ///< ns since the epoch
 };
 
 /// Adds what hosts have cost in `span` until `now`, `hourly` for all of them together; what was spent on other days and

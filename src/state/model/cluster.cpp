@@ -247,9 +247,6 @@ std::vector<std::string> problems(const Cluster& cluster) {
   }
   if (cluster.elastic) {
     for (auto& wrong : cluster.elastic->problems()) out.push_back("elastic: " + std::move(wrong));
-    if (!describe::equal(cluster.elastic->forecast, ForecastPolicy{}))
-      out.emplace_back(
-          "elastic: forecast: nothing is made ahead of the queue; `underway elastic simulate` alone reads it");
     check_promises(cluster, out);
     const bool any = std::any_of(cluster.pools.begin(), cluster.pools.end(), [](const auto& p) { return p.elastic; });
     if (!any) out.emplace_back("elastic: no pool has a block `elastic`, so none grows");

@@ -283,6 +283,7 @@ ServerLoops::ServerLoops(ServerRoleRunner& server, const Config& config, host::P
       slurm_reconciler_(server.server(), executor),
       slurm_members_(server.server(), pool, executor),
       growth_(server.server(), pool, executor),
+      forecast_trials_(server.server(), pool, executor),
       machines_(server.server(), pool, executor),
       node_executor_(server.server(), executor),
       fence_(server.server(), provider, pool),
@@ -304,12 +305,14 @@ void ServerLoops::start() {
   slurm_reconciler_.start();
   slurm_members_.start();
   growth_.start();
+  forecast_trials_.start();
   machines_.start();
   capsules_.start();
 }
 
 async::awaitable<void> ServerLoops::stop() {
   co_await machines_.stop();
+  co_await forecast_trials_.stop();
   co_await growth_.stop();
   co_await slurm_members_.stop();
   co_await slurm_reconciler_.stop();

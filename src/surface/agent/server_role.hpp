@@ -11,6 +11,7 @@
 #include "async/group.hpp"
 #include "async/workers.hpp"
 #include "files/masters/service.hpp"
+#include "growth/forecast/trials.hpp"
 #include "growth/growth.hpp"
 #include "host/controller.hpp"
 #include "host/fence.hpp"
@@ -94,6 +95,7 @@ class ServerLoops {
   slurm::Reconciler slurm_reconciler_;
   slurm::MemberController slurm_members_;
   growth::Growth growth_;
+  growth::ForecastTrials forecast_trials_;
   machines::Controller machines_;
   ownership::LinkExecutor node_executor_;
   host::HostFence fence_;

@@ -1,5 +1,7 @@
 // The cluster of examples/elastic, on the real thing: hosts are made while Slurm jobs wait for them, and go when nobody
 // has used them for a while; no job is lost by that, and what cannot be cured by hosts is told instead.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <csignal>
 #include <sstream>
@@ -10,6 +12,7 @@ namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 using Names = std::vector<std::string>;
 
 const Names kAlways = {"c1", "c2"};
@@ -22,13 +25,50 @@ class SlurmGrowth : public testing::Test {
     ASSERT_TRUE(eventually(seconds(60), [&] { return is_idle("c1") && is_idle("c2"); })) << log();
     ASSERT_EQ(hosts(), kAlways) << "nobody waits";
   }
-  void keep_alive(const std::string& span) const {
-    const std::string file = cluster_.directory() + "/cluster.hcl", from = "keep_alive   = \"20s\"";
-    std::string text = read_text(file);
+  void replace(const std::string& file, const std::string& from, const std::string& to) const {
+    const std::string path = cluster_.directory() + "/" + file;
+    std::string text = read_text(path);
     const auto at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
-    write_text(file, text.replace(at, from.size(), "keep_alive   = \"" + span + "\""));
+    write_text(path, text.replace(at, from.size(), to));
   }
+  void keep_alive(const std::string& span) const {
+    replace("cluster.hcl", "keep_alive   = \"20s\"", "keep_alive   = \"" + span + "\"");
+  }
+  /// With the database and slurmdbd of examples/slurm. Before up().
+  void keep_accounts() const {
+    for (const auto* file : {"mariadb.hcl", "slurmdbd.hcl", "slurmdbd.conf", "account.sql"})
+      write_text(cluster_.directory() + "/" + file, read_text(cluster_.slurm() + "/" + file));
+    std::string job = read_text(cluster_.directory() + "/slurmdbd.hcl");
+    for (auto at = job.find("demo"); at != std::string::npos; at = job.find("demo")) job.replace(at, 4, "tide");
+    write_text(cluster_.directory() + "/slurmdbd.hcl", job);
+    replace("cluster.hcl", "  # Seen by all hosts",
+            "  secret \"nomad/jobs/slurmdbd\" {\n    generate \"password\" {\n      encoding = \"hex\"\n    }\n  }\n\n"
+            "  # Seen by all hosts");
+    replace("slurmctld.hcl", "  group \"slurmctld\" {",
+            "  depends_on {\n    job = \"slurmdbd\"\n  }\n\n  group \"slurmctld\" {");
+    replace("slurm.conf",
+            "AuthType=", "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=mgmt\nAuthType=");
+  }
+  /// On each of the last ten days four jobs began at the same time, in three minutes as of now, and ran for half an
+  /// hour.
+  void have_had_jobs() const {
+    const std::string query =
+        "set @first = unix_timestamp() + 180 - 10 * 86400;\n"
+        "insert into tide_job_table (job_name, id_assoc, id_job, id_resv, id_wckey, id_user, id_group, het_job_id, "
+        "het_job_offset, cpus_req, mem_req, nodelist, nodes_alloc, `partition`, priority, state, timelimit, "
+        "time_submit, "
+        "time_eligible, time_start, time_end, tres_alloc, tres_req) select 'past', 1, 100000 + seq, 0, 0, 0, 0, 0, 0, "
+        "1, "
+        "500, 'c1', 1, 'main', 1, 3, 60, @first + (seq div 4) * 86400, @first + (seq div 4) * 86400, "
+        "@first + (seq div 4) * 86400, @first + (seq div 4) * 86400 + 1800, '1=1,2=500,4=1', '1=1,2=500,4=1' "
+        "from seq_0_to_39;\n";
+    const auto done =
+        cluster_.on("mgmt", "mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root slurm_acct_db <<'SQL'\n" +
+                                query + "SQL\n");
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
+  }
+  std::string status() const { return cluster_.underway({"elastic", "status"}).out; }
 
   std::string submit(const std::string& words) const {
     const auto told = cluster_.on("login", "sbatch --parsable --chdir=/home " + words);
@@ -82,7 +122,7 @@ class SlurmGrowth : public testing::Test {
   }
   /// The line of the pool in `underway elastic status`, its words behind single blanks.
   std::string pool_line() const {
-    std::istringstream table(cluster_.underway({"elastic", "status"}).out);
+    std::istringstream table(status());
     for (std::string line; std::getline(table, line);) {
       std::istringstream words(line);
       std::string out, word;
@@ -185,6 +225,26 @@ TEST_F(SlurmGrowth, AHostWithAJobStaysUntilThatHasEndedByItself) {
   cluster_.on("login", "touch /home/late");
   EXPECT_TRUE(eventually(seconds(30), [&] { return is_now(last, "COMPLETED"); })) << log();
   EXPECT_TRUE(eventually(seconds(120), [&] { return is_small_again(); })) << log();
+}
+
+TEST_F(SlurmGrowth, WhereTheDaysAreAlikeHostsAreThereBeforeAnybodyAsks) {
+  keep_accounts();
+  replace("cluster.hcl", "  elastic {", "  elastic {\n    forecast {\n      mode = \"off\"\n    }\n");
+  up();
+  have_had_jobs();
+  // Who switches it on has it tried on what the accounting knows, and it acts at once.
+  replace("cluster.hcl", "mode = \"off\"", "mode = \"act\"");
+  cluster_.up();
+  EXPECT_TRUE(eventually(seconds(30), [&] { return hosts().size() == 4; })) << log();
+  EXPECT_THAT(status(), HasSubstr("forecast acts: of 40 jobs in 9d, after what a third of them teaches, it helps"));
+  EXPECT_THAT(status(), HasSubstr("pool 'compute' keeps 4 idle for what is expected"));
+  EXPECT_TRUE(eventually(seconds(30), [&] { return is_idle("c3") && is_idle("c4"); })) << log();
+  EXPECT_TRUE(stays(seconds(25), [&] { return hosts().size() == 4; })) << "for longer than keep_alive: " << log();
+  // In shadow it says so, and they go.
+  replace("cluster.hcl", "mode = \"act\"", "mode = \"shadow\"");
+  cluster_.up();
+  EXPECT_TRUE(eventually(seconds(60), [&] { return is_small_again(); })) << log();
+  EXPECT_THAT(status(), HasSubstr("forecast stays in shadow: of 40 jobs in 9d"));
 }
 
 }  // namespace

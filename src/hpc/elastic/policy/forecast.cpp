@@ -60,6 +60,24 @@ std::optional<double> expect(const Forecast& forecast, const ForecastPolicy& pol
   return std::max(0.0, forecast.level[place] + forecast.error);
 }
 
+std::map<std::string, std::int64_t> look_ahead(Forecasts& forecasts, const Policy& policy, const Tick& tick) {
+  std::map<std::string, std::int64_t> busy;
+  for (const auto& node : tick.nodes) busy[node.class_name] += node.phase == NodePhase::busy ? 1 : 0;
+  std::map<std::string, std::int64_t> out;
+  for (const auto& type : policy.classes) {
+    if (type.urgent || type.min_nodes >= type.max_nodes) continue;
+    auto& forecast = forecasts[type.name];
+    observe(forecast, policy.forecast, static_cast<double>(busy[type.name]), tick.now);
+    double expected = 0;
+    for (const Duration ahead : {type.start_time, type.start_time + policy.forecast.step})
+      expected = std::max(expected, expect(forecast, policy.forecast, tick.now + ahead).value_or(0));
+    const auto spare = static_cast<std::int64_t>(std::ceil(expected - 0.5)) - busy[type.name];
+    if (spare > 0) out[type.name] = spare;
+  }
+  std::erase_if(forecasts, [&](const auto& entry) { return policy.find_class(entry.first) == nullptr; });
+  return out;
+}
+
 Trust judge(const Comparison& comparison, const ForecastPolicy& policy) {
   Trust out;
   const auto seconds = [](Duration span) { return std::chrono::duration<double>(span).count(); };

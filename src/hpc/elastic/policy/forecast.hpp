@@ -2,8 +2,9 @@
 /// @file
 /// How many nodes will be wanted, by the time of day and by how it was on the days before; and whether to believe it.
 
-#include "elastic/policy.hpp"
+#include "elastic/tick.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct Forecast {
 void observe(Forecast& forecast, const ForecastPolicy& policy, double wanted, TimePoint now);
 /// How many nodes will be wanted at `then`; absent while no season has been seen in full there.
 std::optional<double> expect(const Forecast& forecast, const ForecastPolicy& policy, TimePoint then);
+
+using Forecasts = std::map<std::string, Forecast>;  ///< by class
+/// Tells the forecasts how many nodes are in use, and returns how many shall be idle (Tick::warm): as many as are
+/// expected to be in use when one that is asked for now is up, or a step later, less those that are. Classes that are
+/// urgent are left out: others would sleep for work that may not come.
+std::map<std::string, std::int64_t> look_ahead(Forecasts& forecasts, const Policy& policy, const Tick& tick);
 
 /// What the same trace cost with and without acting on the forecast.
 struct Comparison {

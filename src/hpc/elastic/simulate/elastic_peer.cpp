@@ -1,6 +1,5 @@
 // Slurm with us: nodes are made by decide(), and jobs sleep for urgent ones.
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "base/numbers.hpp"
@@ -31,7 +30,8 @@ class ElasticReplay final : public Replay {
     policy_.classes.clear();
     for (const auto& type : machine().types()) policy_.classes.push_back(type.type);
     policy_.classes.front().cost_per_hour = "0";  // it is paid for anyway
-    policy_.pack = false;                         // jobs have whole nodes
+    report().learnt = settings.learnt;
+    policy_.pack = false;  // jobs have whole nodes
     for (std::int64_t i = 0; i < fixed.type.max_nodes; ++i) alive_.push_back(machine().add(0, SimPhase::idle, 0));
   }
 
@@ -64,6 +64,7 @@ class ElasticReplay final : public Replay {
     for (const auto& action : decision.shrink) take_away(action.node);
     label_nodes();
     preempt();
+    if (forecasting_) decide_at(now() + in_millis(policy_.forecast.step));
     if (decision.look_again != TimePoint{})
       decide_at(std::chrono::ceil<std::chrono::milliseconds>(decision.look_again - wall(0)).count());
   }
@@ -87,7 +88,7 @@ class ElasticReplay final : public Replay {
     for (const std::size_t index : alive_) tick.nodes.push_back(view(index));
     tick.outcomes = std::move(outcomes_);
     outcomes_.clear();
-    if (forecasting_) warm(tick);
+    if (forecasting_) tick.warm = look_ahead(report().learnt, policy_, tick);
     return tick;
   }
 
@@ -139,24 +140,6 @@ class ElasticReplay final : public Replay {
       out.memory_free_mb = machine().types()[node.type].type.memory_mb;
     }
     return out;
-  }
-
-  void warm(Tick& tick) {
-    if (machine().types().size() < 2) return;
-    const SimType& type = machine().types()[1];
-    std::int64_t busy = 0, wanted = 0;
-    for (const std::size_t index : alive_) {
-      const SimNode& node = machine().node(index);
-      busy += node.type == 1 && node.job >= 0 ? 1 : 0;
-    }
-    for (const std::size_t index : queue()) wanted += std::max<std::int64_t>(nodes_needed(jobs()[index], type), 0);
-    wanted = std::min(wanted + busy, type.type.max_nodes);
-    observe(forecast_, policy_.forecast, static_cast<double>(wanted), tick.now);
-    double expected = 0;
-    for (const Duration ahead : {type.type.start_time, type.type.start_time + policy_.forecast.step})
-      expected = std::max(expected, expect(forecast_, policy_.forecast, tick.now + ahead).value_or(0));
-    const auto spare = static_cast<std::int64_t>(std::ceil(expected - 0.5)) - busy;
-    if (spare > 0) tick.warm[type.type.name] = spare;
   }
 
   // --- what is done ---
@@ -362,7 +345,6 @@ class ElasticReplay final : public Replay {
   Policy policy_;
   State state_;
   bool forecasting_;
-  Forecast forecast_;
   std::vector<std::size_t> alive_;  ///< nodes, oldest first
   std::unordered_map<std::string, std::size_t> by_name_;
   std::vector<BootOutcome> outcomes_;

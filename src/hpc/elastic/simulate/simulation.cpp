@@ -44,17 +44,20 @@ SimulationReport simulate(const Trace& trace, const SimulationSettings& settings
     out.peers.push_back(replay(trace, settings, peer));
   }
   if (settings.policy.forecast.mode == ForecastMode::off) return out;
-  const PeerReport reactive = out.peers.back();
-  const PeerReport forecast = replay(trace, settings, Peer::forecast);
+  PeerReport forecast = replay(trace, settings, Peer::forecast);
+  out.forecast = trust_in(out.peers.back(), forecast, settings.policy.forecast);
+  out.peers.push_back(std::move(forecast));
+  return out;
+}
+
+Trust trust_in(const PeerReport& reactive, const PeerReport& forecast, const ForecastPolicy& policy) {
   const auto span = [](double seconds) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   };
   const auto idle = [](const PeerReport& it) { return it.node_hours * (1 - it.utilisation); };
-  Comparison comparison{span(reactive.wait_p95), span(forecast.wait_p95), span(reactive.wait_mean),
-                        span(forecast.wait_mean), idle(forecast) - idle(reactive)};
-  out.forecast = judge(comparison, settings.policy.forecast);
-  out.peers.push_back(forecast);
-  return out;
+  const Comparison comparison{span(reactive.wait_p95), span(forecast.wait_p95), span(reactive.wait_mean),
+                              span(forecast.wait_mean), idle(forecast) - idle(reactive)};
+  return judge(comparison, policy);
 }
 
 const describe::Enumeration& description(describe::Tag<Peer>) {

@@ -28,6 +28,7 @@ struct SimulationSettings {
   Policy policy;
   std::uint64_t seed = 1;
   double boot_failures = 0;  ///< part of all boots
+  Forecasts learnt;          ///< what the peer that forecasts knows already
   Duration decide_every = std::chrono::seconds{10};
   // Slurm's power saving. Its defaults where it has some (slurm.conf(5)), else what sites set.
   Duration suspend_time = std::chrono::minutes{10};
@@ -55,6 +56,7 @@ struct PeerReport {
   double makespan = 0;        ///< seconds
   std::vector<double> nodes;  ///< paid for, on average, in equal parts of the makespan
   std::vector<double> busy;
+  Forecasts learnt;  ///< of the peer that forecasts, as of the trace's end
 };
 
 struct SimulationReport {
@@ -65,6 +67,8 @@ struct SimulationReport {
 /// Everything that makes the settings senseless.
 std::vector<std::string> problems(const SimulationSettings& settings);
 PeerReport replay(const Trace& trace, const SimulationSettings& settings, Peer peer);
+/// What the forecast is worth, by what `elastic` and `forecast` came to on the same trace.
+Trust trust_in(const PeerReport& reactive, const PeerReport& forecast, const ForecastPolicy& policy);
 /// All peers; `forecast` only where the policy does not switch it off.
 SimulationReport simulate(const Trace& trace, const SimulationSettings& settings);
 

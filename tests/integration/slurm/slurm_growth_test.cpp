@@ -68,6 +68,29 @@ class SlurmGrowth : public testing::Test {
                                 query + "SQL\n");
     ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
   }
+  /// A pool of at most two hosts, none always, that is for a QOS, with its partition. After keep_accounts().
+  void add_pool_of_qos() const {
+    replace("slurmdbd.hcl", "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n",
+            "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n          sacctmgr -iQ add qos urgent\n");
+    replace("cluster.hcl", "  pool \"compute\" {",
+            "  pool \"fast\" {\n    size = 0\n    hostname = \"f%d\"\n    cpus = 1\n    memory = 1000\n    slurm {\n   "
+            "   most = 2\n"
+            "    }\n    elastic {\n      keep_alive = \"10s\"\n      start_time = \"5s\"\n      qos = [\"urgent\"]\n   "
+            " }\n  }\n\n"
+            "  pool \"compute\" {");
+    replace("slurm.conf", "AuthType=", "AccountingStorageEnforce=associations,limits,qos\nAuthType=");
+    replace("slurm.conf", "${slurm.pools.compute.node_line}\n",
+            "${slurm.pools.compute.node_line}\n${slurm.pools.fast.node_line}\n"
+            "PartitionName=fast Nodes=${slurm.pools.fast.nodes} MaxTime=01:00:00 State=UP AllowQos=urgent\n");
+    std::string job = read_text(cluster_.directory() + "/slurmd.hcl");
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"job \"slurmd\"", "job \"slurmd-fast\""},
+                                   {"node_pool   = \"compute\"", "node_pool   = \"fast\""},
+                                   {"slurm.pools.compute.slurmd", "slurm.pools.fast.slurmd"}}) {
+      ASSERT_NE(job.find(from), std::string::npos) << from;
+      job.replace(job.find(from), from.size(), to);
+    }
+    write_text(cluster_.directory() + "/slurmd-fast.hcl", job);
+  }
   std::string status() const { return cluster_.underway({"elastic", "status"}).out; }
 
   std::string submit(const std::string& words) const {
@@ -245,6 +268,26 @@ TEST_F(SlurmGrowth, WhereTheDaysAreAlikeHostsAreThereBeforeAnybodyAsks) {
   cluster_.up();
   EXPECT_TRUE(eventually(seconds(60), [&] { return is_small_again(); })) << log();
   EXPECT_THAT(status(), HasSubstr("forecast stays in shadow: of 40 jobs in 9d"));
+}
+
+TEST_F(SlurmGrowth, AJobOfAQosHasThePoolThatIsForItBesideItsOwn) {
+  keep_accounts();
+  add_pool_of_qos();
+  up();
+  const auto gives = cluster_.on("login", "sacctmgr -iQ modify user root set qos+=urgent");
+  ASSERT_EQ(gives.exit_code, 0) << gives.out << gives.err;
+  for (int i = 0; i < 6; ++i) submit_until("over");
+  ASSERT_TRUE(
+      eventually(seconds(60), [&] { return cluster_.on("login", "squeue -h -t R -o %A | wc -l").out == "6\n"; }))
+      << "the pool is full: " << log();
+  const auto plain = submit_until("over");
+  const auto urgent = submit("--qos=urgent --wrap 'hostname >/home/where'");
+  EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(urgent, "COMPLETED"); })) << log();
+  EXPECT_EQ(cluster_.on("login", "cat /home/where; sacct -nXPo Partition,QOS -j " + urgent).out, "f1\nfast|urgent\n");
+  EXPECT_TRUE(is_now(plain, "PENDING")) << "it is nobody's but the QOS'";
+  EXPECT_EQ(cluster_.on("login", "squeue -h -o %P -j " + plain).out, "main\n");
+  cluster_.on("login", "touch /home/over");
+  EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(plain, "COMPLETED"); })) << log();
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST_F(Administrator, RollsOutANewSlurmUnderRunningJobsAndABrokenSlurmdGoesBackB
 
   // An accident: a keeper is killed, and its slurmd with it.
   const std::string before = slurmd("c2");
-  EXPECT_EQ(cluster_.on("c2", "kill -9 $(ps -o ppid= -p $(pgrep -x slurmd))").exit_code, 0);
+  EXPECT_EQ(cluster_.on("c2", "kill -9 $(ps -o ppid= -p $(pgrep -o -x slurmd))").exit_code, 0);
   EXPECT_TRUE(eventually(seconds(20), [&] {
     const auto now = slurmd("c2");
     return !now.empty() && now != before;

@@ -88,7 +88,7 @@ TEST_F(SlurmLimits, OfJobsAreSlurmsOwnAndNotThoseOfTheTaskOfSlurmd) {
   EXPECT_EQ(seen("cat /sys/fs/cgroup/pids$(" + group_of("pids") + ")/pids.max"), "max\n");
 
   // slurmd has the limits of the distribution's slurmd.service, as far as this machine gives them, and says what not.
-  const auto limits = cluster_.enter("c1", "cat /proc/$(pgrep -x slurmd)/limits | grep -E 'files|locked'").out;
+  const auto limits = cluster_.enter("c1", "cat /proc/$(pgrep -o -x slurmd)/limits | grep -E 'files|locked'").out;
   const auto most = std::stoll(cluster_.enter("c1", "ulimit -Hn").out);
   EXPECT_THAT(limits, HasSubstr(std::to_string(std::min(most, 131072LL)))) << limits;
   if (most < 131072) {
@@ -99,10 +99,10 @@ TEST_F(SlurmLimits, OfJobsAreSlurmsOwnAndNotThoseOfTheTaskOfSlurmd) {
   }
 
   // slurmd goes, and its jobs stay.
-  const std::string before = cluster_.on("c1", "pgrep -x slurmd").out;
-  EXPECT_EQ(cluster_.on("c1", "kill $(pgrep -x slurmd)").exit_code, 0);
+  const std::string before = cluster_.on("c1", "pgrep -o -x slurmd").out;
+  EXPECT_EQ(cluster_.on("c1", "kill $(pgrep -o -x slurmd)").exit_code, 0);
   ASSERT_TRUE(eventually(seconds(60), [&] {
-    const auto now = cluster_.on("c1", "pgrep -x slurmd").out;
+    const auto now = cluster_.on("c1", "pgrep -o -x slurmd").out;
     return !now.empty() && now != before;
   }));
   EXPECT_EQ(cluster_.enter("c1", kFind).exit_code, 0);

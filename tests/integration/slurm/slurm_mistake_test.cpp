@@ -18,11 +18,11 @@ class SlurmMistake : public testing::Test {
     ASSERT_NE(at, std::string::npos) << from;
     write_text(cluster_.slurm() + "/" + file, text.replace(at, from.size(), to));
   }
-  /// Pids of slurmd, by host.
+  /// Pids of slurmd, by host: not of those that it forks as it launches a step.
   std::map<std::string, std::string> slurmds() const {
     std::map<std::string, std::string> all;
     for (const char* host : {"mgmt", "login", "c1", "c2", "c3", "c4"})
-      all[host] = cluster_.on(host, "pgrep -x slurmd").out;
+      all[host] = cluster_.on(host, "pgrep -o -x slurmd").out;
     return all;
   }
   std::string slurm_job(const std::string& id) const { return cluster_.on("login", "scontrol show job " + id).out; }

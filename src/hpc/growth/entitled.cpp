@@ -22,6 +22,10 @@ std::string entitlement(const elastic::PoolClass& type, const slurm::QueuedJob& 
     return fmt::format("it is of account '{}', which pool '{}' serves", job.account, type.name);
   if (!job.qos.empty() && has(type.qos, job.qos))
     return fmt::format("it is of QOS '{}', which pool '{}' serves", job.qos, type.name);
+  const auto nodes = std::max(job.nodes_min, job.nodes_max);
+  if (nodes <= type.up_to_nodes && job.gres.empty() && job.reservation.empty())
+    return fmt::format("it is of {} node{}, and pool '{}' serves jobs of up to {}", nodes, nodes == 1 ? "" : "s",
+                       type.name, type.up_to_nodes);
   return {};
 }
 
@@ -63,7 +67,7 @@ std::set<std::string> partitions_of(const PoolFacts& pool, const SlurmLook& slur
 std::vector<EntitledJob> entitled_jobs(const ClusterFacts& facts, const SlurmLook& slurm) {
   std::vector<Serving> serving;
   for (const auto& pool : facts.pools) {
-    if (!pool.type.owner.empty() || !pool.type.qos.empty()) serving.push_back({&pool, partitions_of(pool, slurm)});
+    if (pool.type.is_for_some()) serving.push_back({&pool, partitions_of(pool, slurm)});
   }
   std::vector<EntitledJob> out;
   if (serving.empty()) return out;

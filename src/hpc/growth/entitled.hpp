@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Slurm jobs that may use the hosts of a pool because of who they are: of the account that paid for it (`owner`), or
-/// of a QOS that is served there (`qos`). They are put where they would be if they had named the pool's partition
-/// beside their own. Pure; growth.hpp tells Slurm.
+/// Slurm jobs that may use the hosts of a pool because of what they are: of the account that paid for it (`owner`), of
+/// a QOS that is served there (`qos`), or small (`up_to_nodes`). They are put where they would be if they had named the
+/// pool's partition beside their own. Pure; growth.hpp tells Slurm.
 
 #include "growth/look.hpp"
 

@@ -157,8 +157,8 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
       out.push_back(where + ": yields, asked_by: Slurm would power down who sleeps");
     if (pool.elastic->urgent && pool.elastic->yields)
       out.push_back(where + ": urgent, yields: one that yields has nobody sleep");
-    if ((!pool.elastic->owner.empty() || !pool.elastic->qos.empty()) && pool.elastic->asked_by == AskedBy::slurm)
-      out.push_back(where + ": owner, qos, asked_by: a pool that Slurm asks for is left to Slurm");
+    if (pool.elastic->is_for_some() && pool.elastic->asked_by == AskedBy::slurm)
+      out.push_back(where + ": owner, qos, up_to_nodes, asked_by: a pool that Slurm asks for is left to Slurm");
     if (!pool.slurm || pool.slurm->most <= pool.size)
       out.push_back(
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "

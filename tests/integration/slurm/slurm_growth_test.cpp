@@ -68,28 +68,24 @@ class SlurmGrowth : public testing::Test {
                                 query + "SQL\n");
     ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
   }
-  /// A pool of at most two hosts, none always, that is for a QOS, with its partition. After keep_accounts().
-  void add_pool_of_qos() const {
-    replace("slurmdbd.hcl", "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n",
-            "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n          sacctmgr -iQ add qos urgent\n");
+  /// A pool of at most two hosts, none always, with its partition. After keep_accounts().
+  void add_pool(const std::string& name, const std::string& serves, const std::string& of_partition) const {
     replace("cluster.hcl", "  pool \"compute\" {",
-            "  pool \"fast\" {\n    size = 0\n    hostname = \"f%d\"\n    cpus = 1\n    memory = 1000\n    slurm {\n   "
-            "   most = 2\n"
-            "    }\n    elastic {\n      keep_alive = \"10s\"\n      start_time = \"5s\"\n      qos = [\"urgent\"]\n   "
-            " }\n  }\n\n"
-            "  pool \"compute\" {");
-    replace("slurm.conf", "AuthType=", "AccountingStorageEnforce=associations,limits,qos\nAuthType=");
+            "  pool \"" + name + "\" {\n    size = 0\n    hostname = \"" + name +
+                "%d\"\n    cpus = 1\n    memory = 1000\n    slurm {\n      most = 2\n    }\n    elastic {\n"
+                "      keep_alive = \"10s\"\n      start_time = \"5s\"\n      " +
+                serves + "\n    }\n  }\n\n  pool \"compute\" {");
     replace("slurm.conf", "${slurm.pools.compute.node_line}\n",
-            "${slurm.pools.compute.node_line}\n${slurm.pools.fast.node_line}\n"
-            "PartitionName=fast Nodes=${slurm.pools.fast.nodes} MaxTime=01:00:00 State=UP AllowQos=urgent\n");
+            "${slurm.pools.compute.node_line}\n${slurm.pools." + name + ".node_line}\nPartitionName=" + name +
+                " Nodes=${slurm.pools." + name + ".nodes} MaxTime=01:00:00 State=UP " + of_partition + "\n");
     std::string job = read_text(cluster_.directory() + "/slurmd.hcl");
-    for (const auto& [from, to] : {std::pair<std::string, std::string>{"job \"slurmd\"", "job \"slurmd-fast\""},
-                                   {"node_pool   = \"compute\"", "node_pool   = \"fast\""},
-                                   {"slurm.pools.compute.slurmd", "slurm.pools.fast.slurmd"}}) {
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"job \"slurmd\"", "job \"slurmd-" + name + "\""},
+                                   {"node_pool   = \"compute\"", "node_pool   = \"" + name + "\""},
+                                   {"slurm.pools.compute.slurmd", "slurm.pools." + name + ".slurmd"}}) {
       ASSERT_NE(job.find(from), std::string::npos) << from;
       job.replace(job.find(from), from.size(), to);
     }
-    write_text(cluster_.directory() + "/slurmd-fast.hcl", job);
+    write_text(cluster_.directory() + "/slurmd-" + name + ".hcl", job);
   }
   std::string status() const { return cluster_.underway({"elastic", "status"}).out; }
 
@@ -270,22 +266,30 @@ TEST_F(SlurmGrowth, WhereTheDaysAreAlikeHostsAreThereBeforeAnybodyAsks) {
   EXPECT_THAT(status(), HasSubstr("forecast stays in shadow: of 40 jobs in 9d"));
 }
 
-TEST_F(SlurmGrowth, AJobOfAQosHasThePoolThatIsForItBesideItsOwn) {
+TEST_F(SlurmGrowth, JobsOfAQosAndSmallOnesHaveThePoolsThatAreForThemBesideTheirOwn) {
   keep_accounts();
-  add_pool_of_qos();
+  replace("slurmdbd.hcl", "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n",
+          "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done\n          sacctmgr -iQ add qos urgent\n");
+  replace("slurm.conf", "AuthType=", "AccountingStorageEnforce=associations,limits,qos\nAuthType=");
+  add_pool("fast", "qos = [\"urgent\"]", "AllowQos=urgent");
+  add_pool("serial", "up_to_nodes = 1", "MaxNodes=1");
   up();
   const auto gives = cluster_.on("login", "sacctmgr -iQ modify user root set qos+=urgent");
   ASSERT_EQ(gives.exit_code, 0) << gives.out << gives.err;
-  for (int i = 0; i < 6; ++i) submit_until("over");
+  const std::string until_over = " --wrap 'until [ -e /home/over ]; do sleep 0.2; done'";
+  for (int i = 0; i < 3; ++i) submit("-N2" + until_over);
   ASSERT_TRUE(
-      eventually(seconds(60), [&] { return cluster_.on("login", "squeue -h -t R -o %A | wc -l").out == "6\n"; }))
-      << "the pool is full: " << log();
-  const auto plain = submit_until("over");
-  const auto urgent = submit("--qos=urgent --wrap 'hostname >/home/where'");
-  EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(urgent, "COMPLETED"); })) << log();
-  EXPECT_EQ(cluster_.on("login", "cat /home/where; sacct -nXPo Partition,QOS -j " + urgent).out, "f1\nfast|urgent\n");
-  EXPECT_TRUE(is_now(plain, "PENDING")) << "it is nobody's but the QOS'";
-  EXPECT_EQ(cluster_.on("login", "squeue -h -o %P -j " + plain).out, "main\n");
+      eventually(seconds(60), [&] { return cluster_.on("login", "squeue -h -t R -o %A | wc -l").out == "3\n"; }))
+      << "its pool is full: " << log();
+  const auto plain = submit("-N2" + until_over);
+  const auto urgent = submit("-N2 --qos=urgent --wrap 'srun hostname | sort >/home/urgent'");
+  const auto small = submit("--wrap 'hostname >/home/small'");
+  for (const auto& id : {urgent, small})
+    EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(id, "COMPLETED"); })) << log();
+  EXPECT_EQ(cluster_.on("login", "cat /home/urgent /home/small").out, "fast1\nfast2\nserial1\n");
+  EXPECT_EQ(cluster_.on("login", "sacct -nXPo Partition,QOS -j " + urgent + "," + small).out,
+            "fast|urgent\nserial|normal\n");
+  EXPECT_EQ(cluster_.on("login", "squeue -h -o '%T %P' -j " + plain).out, "PENDING main\n") << "it is neither";
   cluster_.on("login", "touch /home/over");
   EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(plain, "COMPLETED"); })) << log();
 }

@@ -65,6 +65,20 @@ TEST_F(Entitled, OfTwoPoolsInOnePartitionItIsNamedOnce) {
   EXPECT_THAT(found()[0].partitions, ElementsAre("physics", "batch"));
 }
 
+TEST_F(Entitled, JobsThatAreSmall) {
+  pool("serial", "s1").up_to_nodes = 1;
+  job("17", "chemistry", "");
+  job("18", "chemistry", "").nodes_min = 2;
+  job("19", "chemistry", "").nodes_max = 4;
+  job("20", "chemistry", "").gres = "gres:gpu:1";
+  job("21", "chemistry", "").reservation = "course";
+  const auto all = found();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].job, "17");
+  EXPECT_THAT(all[0].partitions, ElementsAre("serial", "batch"));
+  EXPECT_THAT(all[0].why, HasSubstr("it is of 1 node, and pool 'serial' serves jobs of up to 1"));
+}
+
 TEST_F(Entitled, WhatIsThereAlreadyOrCannotBeIsLeftAlone) {
   job("1", "physics", "").partitions = {"batch", "physics"};
   job("2", "physics", "").state = "RUNNING";

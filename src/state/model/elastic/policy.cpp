@@ -85,6 +85,7 @@ std::vector<std::string> PoolElastic::problems(const std::string& where) const {
   if (start_time <= Duration{0} || boot_timeout < start_time)
     say(fmt::format("start_time is {} and boot_timeout {}; longer than 0, and the second not shorter",
                     human_duration(start_time), human_duration(boot_timeout)));
+  if (up_to_nodes < 0) say(fmt::format("up_to_nodes is {}; 0 or more", up_to_nodes));
   if (!is_keep_alive(keep_alive))
     say(fmt::format("keep_alive is '{}'; write ski_rental, or a duration as 10m", keep_alive));
   return out;

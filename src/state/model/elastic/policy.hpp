@@ -100,7 +100,10 @@ struct PoolElastic {
   bool yields = false;                     ///< its hosts sleep for those of urgent pools
   std::string owner;                       ///< account that paid for these hosts: its jobs use them, too
   std::vector<std::string> qos;            ///< whose jobs do
+  std::int64_t up_to_nodes = 0;            ///< jobs of at most so many do; 0: none because of that
 
+  /// Whether jobs that wait elsewhere may use it because of what they are.
+  bool is_for_some() const { return !owner.empty() || !qos.empty() || up_to_nodes > 0; }
   /// All problems, each behind `where`.
   std::vector<std::string> problems(const std::string& where) const;
 };

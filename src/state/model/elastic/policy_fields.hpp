@@ -57,7 +57,10 @@ void add_pool_fields(describe::Builder<T>& builder) {
       .template attribute<&PoolElastic::owner>("owner", "Owner",
                                                "The account that paid for these hosts: its Slurm jobs that wait in "
                                                "another partition are put into the pool's, too.")
-      .template attribute<&PoolElastic::qos>("qos", "QOS", "The same of jobs of these QOS.");
+      .template attribute<&PoolElastic::qos>("qos", "QOS", "The same of jobs of these QOS.")
+      .template attribute<&PoolElastic::up_to_nodes>(
+          "up_to_nodes", "UpToNodes",
+          "The same of jobs of at most so many nodes that ask for no generic resource and no reservation; 0: none.");
 }
 
 }  // namespace underway::model

@@ -201,7 +201,7 @@ TEST(GrowingPool, ThatSlurmAsksForIsNoAccounts) {
   cluster.pools[0].elastic->asked_by = AskedBy::slurm;
   const auto wrong = problems(cluster);
   ASSERT_EQ(wrong.size(), 1U);
-  EXPECT_NE(wrong[0].find("owner, qos, asked_by: "), std::string::npos) << wrong[0];
+  EXPECT_NE(wrong[0].find("owner, qos, up_to_nodes, asked_by: "), std::string::npos) << wrong[0];
 }
 
 TEST(MachineSets, TellAllThatIsWrongAtOnce) {

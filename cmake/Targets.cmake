@@ -2,7 +2,7 @@
 #
 #   underway_library(NAME SOURCES a.cpp … DEPENDS underway::base … [LINK PkgConfig::NL …] [ASYNC] [COMMON a.hpp …])
 #   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|chaos|root] [DEPENDS …] [COMMON a.hpp …]
-#                 [COST seconds] [CORES n] [SHARDS n] [FIXTURE name] [SERIAL])
+#                 [COST seconds] [SHARDS n] [FIXTURE name] [SERIAL])
 #   underway_fuzz(NAME fuzz/a_fuzz.cpp)        corpus in fuzz/corpus/<a>/, replayed as a unit test in every build
 #   underway_program(NAME SOURCES … DEPENDS …)
 #   underway_static_program(NAME SOURCES … INCLUDES directory …)
@@ -12,9 +12,10 @@
 # is for many files that begin with the same large header of ours: it is compiled once for all of them, on top of that.
 #
 # ctest runs several tests at once, those with the greatest COST first: it is for the long ones. Tests with the labels
-# integration, chaos and root are each in a lane (tests/harness/lane.cpp). CORES tells how many tests that wait this one
-# counts for, SHARDS has its cases run as so many tests, FIXTURE names what is made before it (FIXTURES_REQUIRED of
-# CMake), and SERIAL is for what only holds on a machine that does nothing else.
+# integration, chaos and root are each in a lane (tests/harness/lane.cpp). SHARDS has its cases run as so many tests,
+# FIXTURE names what is made before it (FIXTURES_REQUIRED of CMake), and SERIAL is for what only holds on a machine that
+# does nothing else. None counts for more than one: ctest starts what fits, so such a test waits until the others are
+# over, and then runs alone.
 
 function(underway_pch target kind)
   if(ARGN)
@@ -116,7 +117,7 @@ function(underway_places target)
 endfunction()
 
 function(underway_test name)
-  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT;COST;CORES;FIXTURE;SHARDS" "DEPENDS;COMMON" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT;COST;FIXTURE;SHARDS" "DEPENDS;COMMON" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -160,9 +161,6 @@ function(underway_test name)
     endif()
     if(ARG_COST)
       set_tests_properties(${test} PROPERTIES COST ${ARG_COST})
-    endif()
-    if(ARG_CORES)
-      set_tests_properties(${test} PROPERTIES PROCESSORS ${ARG_CORES})
     endif()
     if(ARG_FIXTURE)
       set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED ${ARG_FIXTURE})

@@ -255,7 +255,7 @@ TEST_F(SlurmGrowth, WhereTheDaysAreAlikeHostsAreThereBeforeAnybodyAsks) {
   replace("cluster.hcl", "mode = \"off\"", "mode = \"act\"");
   cluster_.up();
   EXPECT_TRUE(eventually(seconds(30), [&] { return hosts().size() == 4; })) << log();
-  EXPECT_THAT(status(), HasSubstr("forecast acts: of 40 jobs in 9d, after what a third of them teaches, it helps"));
+  EXPECT_THAT(status(), HasSubstr("forecast acts: of 40 jobs in 9d0h, after what a third of them teaches, it helps"));
   EXPECT_THAT(status(), HasSubstr("pool 'compute' keeps 4 idle for what is expected"));
   EXPECT_TRUE(eventually(seconds(30), [&] { return is_idle("c3") && is_idle("c4"); })) << log();
   EXPECT_TRUE(stays(seconds(25), [&] { return hosts().size() == 4; })) << "for longer than keep_alive: " << log();
@@ -263,7 +263,7 @@ TEST_F(SlurmGrowth, WhereTheDaysAreAlikeHostsAreThereBeforeAnybodyAsks) {
   replace("cluster.hcl", "mode = \"act\"", "mode = \"shadow\"");
   cluster_.up();
   EXPECT_TRUE(eventually(seconds(60), [&] { return is_small_again(); })) << log();
-  EXPECT_THAT(status(), HasSubstr("forecast stays in shadow: of 40 jobs in 9d"));
+  EXPECT_THAT(status(), HasSubstr("forecast stays in shadow: of 40 jobs in 9d0h"));
 }
 
 TEST_F(SlurmGrowth, JobsOfAQosAndSmallOnesHaveThePoolsThatAreForThemBesideTheirOwn) {

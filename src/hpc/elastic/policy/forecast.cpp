@@ -46,9 +46,8 @@ void observe(Forecast& forecast, const ForecastPolicy& policy, double wanted, Ti
     forecast.highest = wanted;
     return;
   }
-  // Steps in which nobody looked had as much as the last one that somebody saw; no more than a season of them.
-  const std::int64_t last = std::min(step, forecast.step + static_cast<std::int64_t>(steps_in(policy)));
-  for (std::int64_t at = forecast.step; at < last; ++at) close_step(forecast, policy, at, forecast.highest);
+  // Steps in which nobody looked teach nothing.
+  if (step > forecast.step) close_step(forecast, policy, forecast.step, forecast.highest);
   forecast.highest = step == forecast.step ? std::max(forecast.highest, wanted) : wanted;
   forecast.step = step;
 }

@@ -101,6 +101,12 @@ class Trying {
               [](const auto& a, const auto& b) { return std::tie(a.submit, a.id) < std::tie(b.submit, b.id); });
     if (trace.jobs.size() > kMostTrialJobs)
       trace.jobs.erase(trace.jobs.begin(), trace.jobs.end() - static_cast<std::ptrdiff_t>(kMostTrialJobs));
+    // One that could have been in several partitions is in the first that a pool serves.
+    for (auto& job : trace.jobs) {
+      const auto names = split(job.partition, ',');
+      const auto served = std::find_if(names.begin(), names.end(), [&](const auto& it) { return serves(it); });
+      job.partition = *served;
+    }
   }
 
   const elastic::SimulationSettings& settings() const { return settings_; }

@@ -74,8 +74,8 @@ TEST_F(Forecasting, ActsWhereTheDaysAreAlike) {
   facts_.trial = trial;
   EXPECT_EQ(wanted(look(kMidnight + hours(24 * 12 + 4))), 0U) << "it is night";
   const auto out = look(kMidnight + hours(24 * 12 + 8) + minutes(56));
-  EXPECT_GE(wanted(out), 18U) << "they are there when the jobs come; boots are asked for a few at a time";
-  EXPECT_THAT(out.status.lines, Contains(HasSubstr("forecast acts: of 240 jobs in 11d")));
+  EXPECT_EQ(wanted(out), 10U) << "as many boots at once as the policy allows";
+  EXPECT_THAT(out.status.lines, Contains(HasSubstr("forecast acts: of 240 jobs in 11d0h")));
   EXPECT_THAT(out.status.lines, Contains(HasSubstr("pool 'compute' keeps 20 idle for what is expected")));
 }
 
@@ -100,10 +100,10 @@ TEST_F(Forecasting, IsNotBelievedOfAnotherPolicyOrLongAfterItsTrial) {
 }
 
 TEST_F(Forecasting, NeedsThreeSeasonsOfJobsThatItsPoolsServe) {
-  EXPECT_THAT(tried(mornings(3), 3).why, HasSubstr("has 60 jobs of 2d, and three seasons of 1d are the least"));
+  EXPECT_THAT(tried(mornings(3), 3).why, HasSubstr("has 60 jobs of 2d0h, and three seasons of 1d0h are the least"));
   const auto others = tried(mornings(12, "gpu"), 12);
   EXPECT_FALSE(others.act);
-  EXPECT_THAT(others.why, HasSubstr("has 0 jobs of 0s"));
+  EXPECT_THAT(others.why, HasSubstr("has 0 jobs of 0ms"));
   EXPECT_TRUE(tried(mornings(12, "gpu,batch"), 12).act);
 }
 

@@ -10,6 +10,7 @@
 #include <regex>
 #include <utility>
 
+#include "growth/forecast/trial.hpp"
 #include "integration/slurm/slurm_versions.hpp"
 #include "machines/ask.hpp"
 #include "slurm/drain.hpp"
@@ -300,6 +301,16 @@ TEST_P(SlurmVersions, TellHowJobsEnded) {
   EXPECT_EQ(WEXITSTATUS(ends[bad].status), 3);
   EXPECT_EQ(ends[killed].state, "FAILED");
   EXPECT_EQ(WTERMSIG(ends[killed].status), SIGSEGV);
+  // The same as jobs of the past, for a trial of the forecast.
+  const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  elastic::Trace trace;
+  growth::add_past_jobs(trace, ask(growth::past_jobs_command(now - std::chrono::hours(1), now + seconds(60))));
+  const auto past = std::find_if(trace.jobs.begin(), trace.jobs.end(), [&](const auto& job) { return job.id == good; });
+  ASSERT_NE(past, trace.jobs.end()) << line("sacct -X");
+  EXPECT_EQ(past->partition, "main");
+  EXPECT_EQ(past->nodes, 1);
+  EXPECT_GE(past->cpus, 1);
+  EXPECT_NEAR(static_cast<double>(past->submit), static_cast<double>(ends[good].start), 30) << "in UTC";
   // And as it stands in the logs of their nodes.
   std::vector<std::string> read = {"/bin/sh", "-c", slurm::kEndsScript, "sh", good + "," + bad + "," + killed, "0"};
   for (const auto* node : {"n1", "n2"}) read.push_back(slurm::slurmd_log(config(), "ctl", node));

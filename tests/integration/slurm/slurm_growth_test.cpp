@@ -56,13 +56,11 @@ class SlurmGrowth : public testing::Test {
     const std::string query =
         "set @first = unix_timestamp() + 180 - 10 * 86400;\n"
         "insert into tide_job_table (job_name, id_assoc, id_job, id_resv, id_wckey, id_user, id_group, het_job_id, "
-        "het_job_offset, cpus_req, mem_req, nodelist, nodes_alloc, `partition`, priority, state, timelimit, "
-        "time_submit, "
-        "time_eligible, time_start, time_end, tres_alloc, tres_req) select 'past', 1, 100000 + seq, 0, 0, 0, 0, 0, 0, "
-        "1, "
-        "500, 'c1', 1, 'main', 1, 3, 60, @first + (seq div 4) * 86400, @first + (seq div 4) * 86400, "
-        "@first + (seq div 4) * 86400, @first + (seq div 4) * 86400 + 1800, '1=1,2=500,4=1', '1=1,2=500,4=1' "
-        "from seq_0_to_39;\n";
+        "het_job_offset, cpus_req, mem_req, nodelist, nodes_alloc, `partition`, priority, state, state_reason_prev, "
+        "timelimit, time_submit, time_eligible, time_start, time_end, tres_alloc, tres_req)\n"
+        "select 'past', 1, 100000 + seq, 0, 0, 0, 0, 0, 0, 1, 500, 'c1', 1, 'main', 1, 3, 0, 60, "
+        "@first + (seq div 4) * 86400, @first + (seq div 4) * 86400, @first + (seq div 4) * 86400, "
+        "@first + (seq div 4) * 86400 + 1800, '1=1,2=500,4=1', '1=1,2=500,4=1' from seq_0_to_39;\n";
     const auto done =
         cluster_.on("mgmt", "mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root slurm_acct_db <<'SQL'\n" +
                                 query + "SQL\n");
@@ -287,8 +285,11 @@ TEST_F(SlurmGrowth, JobsOfAQosAndSmallOnesHaveThePoolsThatAreForThemBesideTheirO
   for (const auto& id : {urgent, small})
     EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(id, "COMPLETED"); })) << log();
   EXPECT_EQ(cluster_.on("login", "cat /home/urgent /home/small").out, "fast1\nfast2\nserial1\n");
-  EXPECT_EQ(cluster_.on("login", "sacct -nXPo Partition,QOS -j " + urgent + "," + small).out,
-            "fast|urgent\nserial|normal\n");
+  // How a job began slurmctld tells the accounting every five seconds.
+  EXPECT_TRUE(eventually(seconds(20), [&] {
+    return cluster_.on("login", "sacct -nXPo Partition,QOS -j " + urgent + "," + small).out ==
+           "fast|urgent\nserial|normal\n";
+  })) << cluster_.on("login", "sacct -X -o JobID,Partition,QOS,State").out;
   EXPECT_EQ(cluster_.on("login", "squeue -h -o '%T %P' -j " + plain).out, "PENDING main\n") << "it is neither";
   cluster_.on("login", "touch /home/over");
   EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(plain, "COMPLETED"); })) << log();

@@ -301,12 +301,20 @@ TEST_P(SlurmVersions, TellHowJobsEnded) {
   EXPECT_EQ(WEXITSTATUS(ends[bad].status), 3);
   EXPECT_EQ(ends[killed].state, "FAILED");
   EXPECT_EQ(WTERMSIG(ends[killed].status), SIGSEGV);
-  // The same as jobs of the past, for a trial of the forecast.
+  // The same as jobs of the past, for a trial of the forecast. How they began the accounting is told every five
+  // seconds.
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   elastic::Trace trace;
-  growth::add_past_jobs(trace, ask(growth::past_jobs_command(now - std::chrono::hours(1), now + seconds(60))));
-  const auto past = std::find_if(trace.jobs.begin(), trace.jobs.end(), [&](const auto& job) { return job.id == good; });
-  ASSERT_NE(past, trace.jobs.end()) << line("sacct -X");
+  const auto find = [&] {
+    trace = {};
+    growth::add_past_jobs(trace, ask(growth::past_jobs_command(now - std::chrono::hours(1), now + seconds(60))));
+    return std::find_if(trace.jobs.begin(), trace.jobs.end(), [&](const auto& job) { return job.id == good; });
+  };
+  ASSERT_TRUE(eventually(seconds(20), [&] {
+    const auto found = find();
+    return found != trace.jobs.end() && !found->partition.empty();
+  })) << line("sacct -X");
+  const auto past = find();
   EXPECT_EQ(past->partition, "main");
   EXPECT_EQ(past->nodes, 1);
   EXPECT_GE(past->cpus, 1);

@@ -39,7 +39,7 @@ std::string trial_digest(const ClusterFacts& facts) {
   auto policy = policy_of(facts);
   // What moves with recalls and sleepers is no declaration.
   for (auto& type : policy.classes) type.min_nodes = type.max_nodes = 0;
-  return crypto::sha256(json::encode(policy));
+  return hex(crypto::sha256(json::encode(policy)));
 }
 
 std::vector<std::string> past_jobs_command(TimePoint begin, TimePoint end) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/json/json.hpp"
 #include "growth/look.hpp"
 #include "server/testing/desk.hpp"
 
@@ -70,6 +71,7 @@ TEST_F(Forecasting, ActsWhereTheDaysAreAlike) {
   const auto trial = tried(mornings(12), 12);
   EXPECT_TRUE(trial.act) << trial.why;
   EXPECT_EQ(trial.jobs, 240);
+  EXPECT_EQ(json::decode_text<ForecastTrial>(json::encode(trial)).of, trial_digest(facts_)) << "it is written down";
   EXPECT_THAT(trial.why, HasSubstr("it helps"));
   facts_.trial = trial;
   EXPECT_EQ(wanted(look(kMidnight + hours(24 * 12 + 4))), 0U) << "it is night";

@@ -79,11 +79,20 @@ std::string why_blocked(const model::Evaluation& evaluation, const std::string& 
   return why.empty() ? "no node fits" : why;
 }
 
+/// It is for the hosts of a pool that has none yet, and may have some whenever Slurm's queue asks for them.
+bool is_for_hosts_to_come(const tables::Tables& tables, const model::Job& job) {
+  if (job.type != model::JobType::system && job.type != model::JobType::sysbatch) return false;
+  const auto cluster = tables.find_cluster(job.cluster);
+  const auto* pool = cluster ? cluster->find_pool(job.node_pool) : nullptr;
+  return pool != nullptr && (pool->elastic || pool->size == 0);
+}
+
 void look_at_evaluations(const tables::Tables& tables, const model::Job& job, wire::ServiceStatus& service,
                          std::vector<wire::Attention>& attention) {
   for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
     if (evaluation->status != model::EvalStatus::blocked) continue;
     for (const auto& [group, metric] : evaluation->failed_groups) {
+      if (metric.nodes_evaluated == 0 && is_for_hosts_to_come(tables, job)) continue;
       const std::string why = why_blocked(*evaluation, group, metric);
       service.waits.push_back("for a node: " + why);
       attention.push_back({fmt::format("group '{}' of '{}' cannot be placed", group, job.id), why,

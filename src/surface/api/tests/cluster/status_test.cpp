@@ -131,6 +131,22 @@ TEST_F(StatusTest, SaysWhyAGroupCannotBePlacedHoweverLongItWaits) {
   EXPECT_EQ(summarize(world.tables(), *world.tables().find_job("default", "large")).groups.at("g").queued, 2);
 }
 
+TEST_F(StatusTest, HostsThatMayComeKeepNobodyWaiting) {
+  model::Cluster cluster{.name = "tide", .networks = {{.name = "lan", .cidr = "10.80.0.0/24"}}};
+  cluster.pools = {{.name = "burst", .size = 0, .hostname = "b%d"}};
+  model::Job slurmd = make_job("slurmd");
+  slurmd.type = model::JobType::system;
+  slurmd.node_pool = "burst";
+  world.apply(server::ApplyCluster{cluster, {{slurmd, {}, {}}}, {}});
+  EXPECT_TRUE(status().settled) << "there is no host of the pool yet";
+  EXPECT_TRUE(status().attention.empty());
+  EXPECT_TRUE(service("slurmd").waits.empty());
+  slurmd.node_pool = "bursts";
+  world.apply(server::ApplyCluster{cluster, {{slurmd, {}, {}}}, {}});
+  ASSERT_EQ(status().attention.size(), 1U);
+  EXPECT_EQ(status().attention[0].what, "group 'g' of 'slurmd' cannot be placed");
+}
+
 TEST_F(StatusTest, NamesTheAllocationThatHoldsAPort) {
   world.join(make_node(1));
   model::Job job = make_job("first");

@@ -88,6 +88,8 @@ void put_into_partitions(std::vector<slurm::QueuedJob>& queue, const std::vector
   }
 }
 
+bool was_done_for_tasks(std::string_view told) { return told.find(": No error") != std::string_view::npos; }
+
 slurm::Command partitions_command(const EntitledJob& job) {
   return {"scontrol", "update", "jobid=" + job.job, "partition=" + join(job.partitions, ",")};
 }

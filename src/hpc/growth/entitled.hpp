@@ -22,6 +22,9 @@ void put_into_partitions(std::vector<slurm::QueuedJob>& queue, const std::vector
 
 /// Tells Slurm.
 slurm::Command partitions_command(const EntitledJob& job);
+/// Whether that was done although the command failed: of an array Slurm refuses tasks that run already, and says so of
+/// the others, which is "1_1-6: Job is no longer pending execution" and "1_7-12: No error".
+bool was_done_for_tasks(std::string_view told);
 
 /// The partitions whose jobs the pool serves: those that it says, and those that have a node of it, whether that is
 /// there or not.

@@ -273,14 +273,19 @@ awaitable<void> Growth::put_into_partitions(std::string cluster, slurm::Place pl
     }
     if (++asked > kMostAsked) continue;
     auto words = partitions_command(job);
+    std::string refusal;
     try {
       co_await command(place, std::move(words));
+    } catch (const Error& error) {
+      if (!was_done_for_tasks(error.one_line())) refusal = error.one_line();
+    }
+    if (refusal.empty()) {
       log::info("elastic: job {} of cluster {} may use {}: {}", job.job, cluster, join(job.partitions, ", "), job.why);
       put[job.job] = "Slurm was told, and has it elsewhere";
-    } catch (const Error& error) {
+    } else {
       log::warn("elastic: job {} of cluster {} may not use {}, although {}: {}", job.job, cluster,
-                join(job.partitions, ", "), job.why, error.one_line());
-      put[job.job] = error.one_line();
+                join(job.partitions, ", "), job.why, refusal);
+      put[job.job] = refusal;
     }
   }
   auto& known = known_[cluster];

@@ -291,6 +291,13 @@ TEST_F(SlurmGrowth, JobsOfAQosAndSmallOnesHaveThePoolsThatAreForThemBesideTheirO
            "fast|urgent\nserial|normal\n";
   })) << cluster_.on("login", "sacct -X -o JobID,Partition,QOS,State").out;
   EXPECT_EQ(cluster_.on("login", "squeue -h -o '%T %P' -j " + plain).out, "PENDING main\n") << "it is neither";
+  // The tasks of an array are put there together.
+  submit("-a 1-4 --wrap 'until [ -e /home/over ]; do sleep 0.2; done'");
+  EXPECT_TRUE(eventually(seconds(60), [&] {
+    return cluster_.on("login", "squeue -h -p serial -o '%T %P' | sort").out ==
+           "PENDING serial,main\nRUNNING serial\nRUNNING serial\n";
+  })) << log();
+  EXPECT_EQ(status().find("stays in its partitions"), std::string::npos) << status();
   cluster_.on("login", "touch /home/over");
   EXPECT_TRUE(eventually(seconds(60), [&] { return is_now(plain, "COMPLETED"); })) << log();
 }

@@ -65,6 +65,11 @@ TEST_F(Entitled, OfTwoPoolsInOnePartitionItIsNamedOnce) {
   EXPECT_THAT(found()[0].partitions, ElementsAre("physics", "batch"));
 }
 
+TEST_F(Entitled, OfAnArrayThoseThatRunAreRefusedAlone) {
+  EXPECT_TRUE(was_done_for_tasks("`scontrol …` failed: 1_1-6: Job is no longer pending execution\n1_7-12: No error"));
+  EXPECT_FALSE(was_done_for_tasks("`scontrol …` failed: Invalid partition name specified for job 1"));
+}
+
 TEST_F(Entitled, JobsThatAreSmall) {
   pool("serial", "s1").up_to_nodes = 1;
   job("17", "chemistry", "");

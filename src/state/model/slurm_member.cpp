@@ -101,6 +101,7 @@ const Structure& description(Tag<SlurmMember>) {
           .wire<&SlurmMember::differences>("Differences", "What somebody changed by scontrol, and stays so.")
           .wire<&SlurmMember::suspended>("Suspended", "Its Slurm jobs that sleep with it, and go on with it.")
           .wire<&SlurmMember::node_id>("NodeID", "ID of the node that was admitted.")
+          .wire<&SlurmMember::boot>("Boot", "Boot ID of its machine's kernel when it was admitted.")
           .wire<&SlurmMember::admitted_at>("AdmittedAt", "Unix time in nanoseconds; 0: it never was.")
           .wire<&SlurmMember::updated_at>("UpdatedAt", "Unix time in nanoseconds of the newest change.")
           .done();

@@ -49,6 +49,7 @@ struct SlurmMember {
   std::vector<std::string> differences;  ///< what somebody changed by scontrol, and stays so
   std::vector<std::string> suspended;    ///< its Slurm jobs that sleep with it, and are to go on with it
   std::string node_id;                   ///< of the host's agent, when it was admitted
+  std::string boot;                      ///< of its machine, then: boot_id of its kernel; empty: it did not say
   std::int64_t admitted_at = 0;          ///< ns since the epoch; 0: never
   std::int64_t updated_at = 0;           ///< ns since the epoch
 };

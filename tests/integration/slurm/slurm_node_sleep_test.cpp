@@ -150,6 +150,33 @@ TEST_P(SlurmNodesSleep, LetGoOfAJobThatIsCancelledMeanwhile) {
   EXPECT_EQ(site_->shell("srun -w e2 --time=1 true").exit_code, 0);
 }
 
+/// Its memory was lost. slurmd is not there yet, as nothing has let it start.
+TEST_P(SlurmNodesSleep, ThatWereBootedInsteadHaveTheirJobsQueuedAgainAtOnce) {
+  const auto job = site_->submit("-w e1 --wrap 'sleep $((300 * (1 - ${SLURM_RESTART_COUNT:-0})))'"),
+             kept = site_->submit("-w e1 --no-requeue --wrap 'sleep 300'"),
+             after = site_->submit("--dependency=afterok:" + job + " --wrap true");
+  for (const auto& id : {job, kept})
+    ASSERT_TRUE(eventually(seconds(20), [&] { return state(id) == "RUNNING\n"; })) << line("squeue");
+  const auto suspended = put_to_rest("e1");
+  EXPECT_THAT(suspended, testing::UnorderedElementsAre(job, kept));
+  site_->cut("e1");
+  const auto begun = std::chrono::steady_clock::now();
+  tell(slurm::lost_commands(record("e1"), jobs("e1"), suspended, "10.9.0.11"));
+  EXPECT_TRUE(eventually(seconds(5), [&] { return state(job) == "PENDING\n" && state(kept) == "NODE_FAIL\n"; }))
+      << line("squeue -t all; sinfo -N -l");
+  std::cerr << "queued again after " << std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()
+            << " s, to start in " << line("squeue -h -o %S -j " + job + "; date +%FT%T");
+  EXPECT_EQ(line("squeue -h -o %r -j " + after), "Dependency\n") << "it will never start otherwise";
+
+  tell(slurm::arrival_commands(records(), {{"e1", "10.9.0.11"}}));
+  site_->boot("e1", "10.9.0.11", {"-N", "e1", "-b"});
+  EXPECT_TRUE(eventually(seconds(30), [&] { return record("e1").state == "IDLE" && !record("e1").draining(); }))
+      << line("sinfo -N -l");
+  line("scontrol update jobid=" + job + " starttime=now");
+  EXPECT_TRUE(eventually(seconds(30), [&] { return state(after) == "COMPLETED\n"; })) << line("squeue -t all");
+  EXPECT_THAT(line("scontrol show job " + job), HasSubstr("Restarts=1"));
+}
+
 /// What would be without: so it is known that this test can tell.
 TEST_P(SlurmNodesSleep, AreGivenUpWithTheirJobsWhenNobodyAnswersForThem) {
   const auto job = running("e3", "ticks");

@@ -203,6 +203,7 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
   high = urgent("second");
   sleeper = sleeper_of(low);
   ASSERT_NE(sleeper, "");
+  const auto after = submit("--dependency=afterok:" + low.at(sleeper) + " --wrap true");
   ASSERT_TRUE(eventually(seconds(120), [&] { return job(high) == "RUNNING 0\n"; })) << log();
   for (const auto* host : {"m1", "m2"})
     cluster_->on(host, "for file in $(find /var/lib/underway-node/machines/" + cluster_->name() + "." + sleeper +
@@ -213,10 +214,13 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
   EXPECT_TRUE(eventually(seconds(120), [&] { return on(sleeper, "cat /proc/uptime; cat /var/lib/begun") != ""; }))
       << log();
   std::cerr << sleeper << " was booted after " << since() << " s\n";
-  // Slurm gives it two minutes until it begins it.
-  EXPECT_TRUE(eventually(seconds(120), [&] { return job(low.at(sleeper)) == "PENDING 1\n"; }))
+  // We know at once that its job is gone, and Slurm does, before it could find out itself. It gives it two minutes
+  // until it begins it.
+  EXPECT_TRUE(eventually(seconds(20), [&] { return job(low.at(sleeper)) == "PENDING 1\n"; }))
       << job(low.at(sleeper)) << log();
   std::cerr << "its job waits again after " << since() << " s\n";
+  EXPECT_THAT(on_login("squeue -h -o %r -j " + low.at(sleeper)), testing::Not(HasSubstr("JobHeld")));
+  EXPECT_EQ(on_login("squeue -h -o %r -j " + after), "Dependency\n") << "it waits for it still";
   EXPECT_TRUE(eventually(seconds(120),
                          [&] {
                            const auto now = node(sleeper);
@@ -225,7 +229,7 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
                          }))
       << node(sleeper) << log();
   std::cerr << "Slurm has it again after " << since() << " s\n";
-  on_login("scancel " + low.at(sleeper));
+  on_login("scancel " + after + " " + low.at(sleeper));
   expect_to_end(other(sleeper), low.at(other(sleeper)));
 }
 

@@ -15,8 +15,8 @@ namespace underway::slurm {
 /// with the machine's next boot.
 inline constexpr const char* kAdmittedFile = "/run/underway/slurm-admitted";
 
-/// Says, a fact on each line, what is there of the wanted things: "clock SECONDS", "admitted", "configuration VERSION",
-/// "memory MIB", "cpus COUNT", "mount PATH", "program PATH". For run_on_host().
+/// Says, a fact on each line, what is there of the wanted things: "clock SECONDS", "admitted", "boot ID",
+/// "configuration VERSION", "memory MIB", "cpus COUNT", "mount PATH", "program PATH". For run_on_host().
 std::vector<std::string> look_command(const model::SlurmJoin& wanted);
 /// Prints the version of those files as slurmctld has them, as the look does; for run_in_task().
 std::vector<std::string> version_command(const model::SlurmJoin& wanted);
@@ -27,6 +27,7 @@ std::vector<std::string> restart_command();
 struct HostLook {
   NodeReport report;
   bool admitted = false;  ///< the gate is open
+  std::string boot;       ///< boot_id of its kernel: another one after each boot
 };
 /// `asked` and `answered`: the server's clock before and after. Untrusted: what makes no sense is left out.
 HostLook parse_look(std::string_view text, TimePoint asked, TimePoint answered);

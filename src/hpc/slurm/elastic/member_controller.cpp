@@ -236,6 +236,7 @@ awaitable<std::vector<MemberHost>> MemberController::look_at_hosts(model::Pool p
     if (!in_tables.contains(key) || at == seen_.end()) continue;
     host.unseen = at->second.unseen;
     host.gate_open = at->second.gate_open;
+    host.boot = at->second.boot;
     if (!at->second.report) continue;
     host.reasons = judge(*at->second.report, wanted);
     const auto& more = in_tables[key];
@@ -253,6 +254,7 @@ awaitable<void> MemberController::look_at_host(std::string key, std::string node
     auto look = parse_look(text, asked, server_.clock().now());
     seen.report = std::move(look.report);
     seen.gate_open = look.admitted;
+    seen.boot = std::move(look.boot);
   } catch (const Error& error) {
     seen.unseen = error.one_line();
   }

@@ -61,6 +61,7 @@ class MemberController {
     std::optional<NodeReport> report;
     std::string unseen;
     bool gate_open = false;
+    std::string boot;
   };
   server::FollowerOptions what_members_follow();
   async::awaitable<void> reconcile();

@@ -136,6 +136,8 @@ class Planning {
       return;
     }
     const bool heard = host.runs && host.reasons;
+    if (heard && !member.boot.empty() && !host.boot.empty() && member.boot != host.boot)
+      return lose(host, member, record, jobs);
     auto next = plan_waking(host.name, record, jobs, member.suspended, heard ? host.address : std::string(),
                             heard && host.wanted && host.reasons->empty());
     plan_.settled = false;
@@ -147,6 +149,20 @@ class Planning {
         : host.wanted ? SlurmMembership::admitted
                       : SlurmMembership::leaving,
         std::move(next.why));
+  }
+
+  /// It was booted instead of woken: what it was to go on with is gone, and it comes as any that was booted.
+  void lose(const MemberHost& host, SlurmMember& member, const NodeRecord* record, const std::vector<NodeJob>& jobs) {
+    if (record != nullptr && record->state != "FUTURE") {
+      plan_.told.push_back(
+          fmt::format("{} was booted instead of woken, and its jobs are gone with its memory: Slurm is told that the "
+                      "node is down, and queues those again that may be",
+                      host.name));
+      for (auto& command : lost_commands(*record, jobs, member.suspended, host.address)) tell(std::move(command));
+    }
+    member.suspended.clear();
+    member.boot = host.boot;
+    set(member, host.wanted ? SlurmMembership::waits : SlurmMembership::leaving, "it was booted instead of woken");
   }
 
   void stay(const MemberHost& host, SlurmMember& member) {
@@ -184,6 +200,7 @@ class Planning {
     set(member, SlurmMembership::admitted,
         host.reasons->empty() ? "" : "it is not ready: " + join(*host.reasons, "; "));
     member.node_id = host.node_id;
+    member.boot = host.boot;
     if (record != nullptr && powered_.contains(host.name)) boot_again(host, member, *record);
     if (!host.reasons->empty()) plan_.settled = false;
     if (record == nullptr) plan_.settled = false;

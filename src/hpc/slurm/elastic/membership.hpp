@@ -36,6 +36,7 @@ struct MemberHost {
   std::optional<std::vector<std::string>> reasons;
   std::string unseen;
   bool gate_open = false;  ///< kAdmittedFile is there
+  std::string boot = {};   ///< boot_id of its machine's kernel; empty: it is not known
 };
 
 /// What Slurm says.

@@ -106,4 +106,19 @@ SleepPlan plan_waking(const std::string& node, const NodeRecord* record, const s
   return out;
 }
 
+std::vector<Command> lost_commands(const NodeRecord& record, const std::vector<NodeJob>& jobs,
+                                   const std::vector<std::string>& suspended, const std::string& address) {
+  std::vector<Command> out;
+  if (!address.empty() && record.address != address) out.push_back(address_command({{record.name, address}}));
+  // Slurm takes the priority of a job that it suspends, and gives it back to one that goes on: queued again without it
+  // a job is held (JobHeldAdmin) until somebody releases it. Seen with 22.05.
+  for (const auto& job : jobs) {
+    if (contains(suspended, job.id) && job.state == "SUSPENDED") out.push_back(wake_command(job.id));
+  }
+  const bool theirs = record.draining() && !held_by_us(record) && !record.reason.empty();
+  out.push_back({"scontrol", "update", "nodename=" + record.name, "state=down",
+                 "reason=" + (theirs ? record.reason : kAbsentReason)});
+  return out;
+}
+
 }  // namespace underway::slurm

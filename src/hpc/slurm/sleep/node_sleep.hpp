@@ -5,6 +5,7 @@
 ///
 ///   to sleep   no job may come · its jobs are suspended · another node answers for it · the machine sleeps
 ///   to wake    the machine runs · it answers itself · its jobs go on · jobs may come
+///   is booted  the node is down, and with it its jobs · it comes as any that was booted
 ///
 /// slurmctld asks each node now and then whether it is there, and sets one down that was silent for SlurmdTimeout, with
 /// the loss of its jobs, suspended ones too (ping_nodes.c of 20.11 to 24.11). It asks at the node's address, and takes
@@ -52,5 +53,12 @@ SleepPlan plan_sleep(const std::string& node, const NodeRecord* record, const st
 /// And for one whose machine runs again at `address`. `let_in`: jobs may come, too.
 SleepPlan plan_waking(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
                       const std::vector<std::string>& suspended, const std::string& address, bool let_in);
+
+/// For one whose machine was booted instead, at `address`: its jobs were in the memory that is gone. Slurm is not left
+/// to find that out, which takes it minutes: as the node is down, it ends them, and queues those again that may be;
+/// what depends on them waits on. Before slurmd is started there: one that registers may have jobs again. A hold by
+/// somebody else stays, with its reason. `jobs` and `suspended`: as of plan_waking().
+std::vector<Command> lost_commands(const NodeRecord& record, const std::vector<NodeJob>& jobs,
+                                   const std::vector<std::string>& suspended, const std::string& address);
 
 }  // namespace underway::slurm

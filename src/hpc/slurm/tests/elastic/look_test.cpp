@@ -32,11 +32,13 @@ const TimePoint kAsked{seconds(1'800'000'000)};
 
 TEST(HostLook, IsReadWithTheClockInTheMiddle) {
   const auto look = parse_look(
-      "clock 1800000013.500000000\nadmitted\nmemory 7821\ncpus 4\nconfiguration 0123456789abcdef\nmount /home\n"
+      "clock 1800000013.500000000\nadmitted\nboot 7c1d5a0e-2f43-4a7b-9a35-0f8e2f9b6d11\nmemory 7821\ncpus "
+      "4\nconfiguration 0123456789abcdef\nmount /home\n"
       "program /usr/sbin/slurmd\n",
       kAsked, kAsked + seconds(3));
   EXPECT_EQ(look.report.clock_ahead, seconds(12));
   EXPECT_TRUE(look.admitted);
+  EXPECT_EQ(look.boot, "7c1d5a0e-2f43-4a7b-9a35-0f8e2f9b6d11");
   EXPECT_EQ(look.report.memory_mb, 7821);
   EXPECT_EQ(look.report.cpus, 4);
   EXPECT_EQ(look.report.configuration, "0123456789abcdef");
@@ -45,10 +47,11 @@ TEST(HostLook, IsReadWithTheClockInTheMiddle) {
 }
 
 TEST(HostLook, MakesNothingOfNonsense) {
-  const auto look =
-      parse_look("clock soon\nclock 99999999999999\nclock -5\nmemory much\n\nmount\n what \n", kAsked, kAsked);
+  const auto look = parse_look(
+      "clock soon\nclock 99999999999999\nclock -5\nboot of all\nmemory much\n\nmount\n what \n", kAsked, kAsked);
   EXPECT_FALSE(look.report.clock_ahead);
   EXPECT_FALSE(look.admitted);
+  EXPECT_EQ(look.boot, "");
   EXPECT_EQ(look.report.memory_mb, 0);
   EXPECT_FALSE(parse_look("", kAsked, kAsked).report.clock_ahead);
 }
@@ -60,6 +63,7 @@ TEST(HostLook, FindsWhatIsThere) {
   const auto look = parse_look(said, asked, asked);
   ASSERT_TRUE(look.report.clock_ahead) << said;
   EXPECT_LT(*look.report.clock_ahead, seconds(60));
+  EXPECT_EQ(look.boot.size(), 36U) << said;
   EXPECT_GT(look.report.memory_mb, 0);
   EXPECT_GT(look.report.cpus, 0);
   EXPECT_THAT(look.report.mounts, ElementsAre("/proc"));

@@ -384,6 +384,65 @@ TEST(SlurmMembership, JobsGoOnWhenTheSleepIsTakenBackBeforeTheMachineSleeps) {
   EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
 }
 
+/// Its saved memory was damaged: another boot than the one whose jobs were suspended.
+TEST(SlurmMembership, OfOneThatWasBootedInsteadOfWokenSlurmIsToldAtOnce) {
+  auto sleeper = host("b1", "10.9.1.1");
+  sleeper.known = member("b1", SlurmMembership::admitted);
+  sleeper.boot = "first";
+  sleeper.gate_open = true;
+  auto b1 = idle("b1", "10.9.1.1", false);
+  auto made = plan(pool("cloud"), {sleeper}, {{b1}, {}});
+  EXPECT_EQ(made.members.at("b1").boot, "first");
+  sleeper.known = made.members.at("b1");
+  sleeper.known->status = SlurmMembership::resting;
+  sleeper.known->suspended = {"7"};
+  b1.address = "10.9.1.2";
+  b1.flags.insert("DRAIN");
+  b1.reason = kAsleepReason;
+  const NodeJob job{"7", "SUSPENDED", {"b1"}};
+  made = plan(pool("cloud"), {sleeper}, {{b1}, {}, {job}});
+  EXPECT_THAT(made.commands, testing::Contains(Command{"scontrol", "resume", "7"})) << "it is the one that slept";
+
+  sleeper.boot = "second";
+  sleeper.gate_open = false;
+  const Command down{"scontrol", "update", "nodename=b1", "state=down", std::string("reason=") + kAbsentReason};
+  const NodeJob others{"8", "SUSPENDED", {"b1"}};
+  made = plan(pool("cloud"), {sleeper}, {{b1}, {}, {job, others}});
+  EXPECT_THAT(made.commands,
+              ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"}, down))
+      << "a job that is queued again while it is suspended is held";
+  EXPECT_THAT(made.open, IsEmpty()) << "first its jobs go";
+  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
+
+  // It comes as any that is not there yet.
+  sleeper.known = made.members.at("b1");
+  b1.state = "DOWN";
+  b1.address = "10.9.1.1";
+  b1.reason = kAbsentReason;
+  made = plan(pool("cloud"), {sleeper}, {{b1}, {}});
+  EXPECT_THAT(made.commands, ElementsAre(Command{"scontrol", "update", "nodename=b1", "state=undrain"}));
+  EXPECT_THAT(made.open, ElementsAre("b1"));
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
+  EXPECT_EQ(made.members.at("b1").boot, "second");
+}
+
+TEST(SlurmMembership, OneThatWasBootedAndIsToGoGoesWithoutItsJobs) {
+  auto goes = host("b1", "10.9.1.1");
+  goes.wanted = false;
+  goes.boot = "second";
+  goes.known = member("b1", SlurmMembership::resting);
+  goes.known->boot = "first";
+  auto b1 = idle("b1", "10.9.1.2");
+  b1.flags.insert("DRAIN");
+  b1.reason = "bad DIMM";
+  const auto made = plan(pool(), {goes}, {{b1}, {}, {{"7", "SUSPENDED", {"b1"}}}});
+  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}),
+                                         Command{"scontrol", "update", "nodename=b1", "state=down", "reason=bad DIMM"}))
+      << "somebody else's hold is not taken away";
+  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::leaving);
+  EXPECT_THAT(plan(pool(), {goes}, {}).commands, IsEmpty()) << "Slurm does not know it";
+}
+
 TEST(SlurmMembership, AHostThatIsToGoIsWokenBeforeItsJobsAreWaitedFor) {
   auto goes = host("b1", "10.9.1.1");
   goes.wanted = false;

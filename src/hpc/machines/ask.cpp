@@ -106,16 +106,69 @@ std::vector<SlurmJob> parse_jobs(std::string_view text, const std::string& mark)
   return out;
 }
 
-Command given_command(const std::string& job) { return {"squeue", "-h", "-a", "-j", job, "-O", "tres-alloc:500"}; }
+Command given_command(const std::string& id, const std::string& name) {
+  // squeue has no column for what is on each node, and scontrol none for what Slurm counts. A job that has ended in
+  // between has no nodes.
+  return {"/bin/sh",
+          "-c",
+          R"(squeue -h -a -j "$1" -O jobid:20,tres-alloc:500 && { scontrol -a -d show job "$2" 2>/dev/null || true; })",
+          "sh",
+          id,
+          name};
+}
 
-std::optional<Given> parse_given(std::string_view text) {
-  Given out;
-  for (const auto& item : split_list(std::string(trim(text)))) {
-    const auto equals = item.find('=');
-    const auto name = item.substr(0, equals);
+namespace {
+
+/// How many are in "0-1,4".
+std::int64_t count_ids(std::string_view list) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::int64_t out = 0;
+  for (const auto& item : split_list(std::string(list))) {
+    const auto dash = item.find('-');
+    const auto first = parse_number<std::int64_t>(item.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : parse_number<std::int64_t>(item.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > kMost) return 0;
+    out += *last - *first + 1;
+  }
+  return std::min(out, kMost);
+}
+
+/// "Nodes=c[1-2] CPU_IDs=0-1,4 Mem=750 GRES="
+void read_share(std::string_view line, Given& out) {
+  Share share;
+  std::vector<std::string> nodes;
+  for (const auto& word : split(line, ' ')) {
+    const auto equals = word.find('=');
     if (equals == std::string::npos) continue;
-    if (name == "cpu") out.cpus = parse_number<std::int64_t>(item.substr(equals + 1)).value_or(0);
-    if (name == "mem") out.memory_mb = memory_in(item.substr(equals + 1));
+    const auto key = std::string_view(word).substr(0, equals), value = std::string_view(word).substr(equals + 1);
+    if (key == "Nodes") nodes = nodes_in(value);
+    if (key == "CPU_IDs") share.cpus = count_ids(value);
+    if (key == "Mem") share.memory_mb = memory_in(value).value_or(0);
+  }
+  for (const auto& node : nodes) {
+    if (out.nodes.size() >= kMostNodes) return;
+    out.doubtful = !out.nodes.emplace(node, share).second || out.doubtful;
+  }
+}
+
+}  // namespace
+
+std::optional<Given> parse_given(std::string_view text, const std::string& id) {
+  Given out;
+  for (const auto& row : split(text, '\n')) {
+    const auto line = trim(row);
+    if (line.size() > kLongestLine) continue;
+    if (line.starts_with("Nodes=") && line.find(" CPU_IDs=") != std::string_view::npos) read_share(line, out);
+    // No user can write a line before squeue's, and what Slurm counts has no blanks.
+    const auto blank = line.find(' ');
+    if (out.cpus > 0 || blank == std::string_view::npos || line.substr(0, blank) != id) continue;
+    for (const auto& item : split_list(std::string(trim(line.substr(blank))))) {
+      const auto equals = item.find('=');
+      const auto name = item.substr(0, equals);
+      if (equals == std::string::npos) continue;
+      if (name == "cpu") out.cpus = parse_number<std::int64_t>(item.substr(equals + 1)).value_or(0);
+      if (name == "mem") out.memory_mb = memory_in(item.substr(equals + 1));
+    }
   }
   return out.cpus > 0 ? std::optional(out) : std::nullopt;
 }

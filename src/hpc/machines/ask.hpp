@@ -4,6 +4,7 @@
 /// break in one, and what looks like another job behind it, are printed as they are (seen with 22.05).
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,15 +48,27 @@ Command jobs_command(const std::string& mark);
 /// A line of more than 64 KiB is left out. A job with more than 1000 nodes has none.
 std::vector<SlurmJob> parse_jobs(std::string_view text, const std::string& mark);
 
-/// What a job has on all of its nodes together.
+/// What a job has on one of its nodes.
+struct Share {
+  std::int64_t cpus = 0;       ///< all threads of its cores, also where Slurm counts cores
+  std::int64_t memory_mb = 0;  ///< MiB; 0: Slurm does not count memory
+  bool operator==(const Share&) const = default;
+};
+
+/// What a job has.
 struct Given {
-  std::int64_t cpus = 0;
-  std::optional<std::int64_t> memory_mb;  ///< nothing: Slurm does not count memory
+  std::int64_t cpus = 0;                  ///< on all of its nodes together
+  std::optional<std::int64_t> memory_mb;  ///< likewise; nothing: Slurm does not count memory
+  std::map<std::string, Share> nodes;     ///< that Slurm tells of
+  /// A node is told of twice: its user wrote into the job's name or comment what reads as if Slurm said so.
+  bool doubtful = false;
   bool operator==(const Given&) const = default;
 };
-Command given_command(const std::string& job);
-/// "cpu=2,mem=1.50G,node=2,billing=2"
-std::optional<Given> parse_given(std::string_view text);
+/// `id`, `name`: as of SlurmJob.
+Command given_command(const std::string& id, const std::string& name);
+/// "17   cpu=2,mem=1.50G,node=2,billing=2", a line of each part of a heterogeneous job, and then, of this one alone,
+/// "Nodes=c[1-2] CPU_IDs=0-1,4 Mem=750 GRES=". Nothing: Slurm does not tell of it.
+std::optional<Given> parse_given(std::string_view text, const std::string& id);
 
 /// Ends a job, with a reason that `scontrol show job` tells.
 std::vector<Command> refuse_commands(const std::string& name, const std::string& reason);

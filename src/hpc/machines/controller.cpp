@@ -77,16 +77,16 @@ awaitable<void> Controller::ask_slurm(std::optional<slurm::Place> place, const F
   auto ask = jobs_command(mark);
   const auto printed = co_await command(*place, std::move(ask));
   std::vector<SlurmJob> jobs;
-  std::vector<std::string> news;
+  std::map<std::string, std::string> news;
   auto read = [&] {
     jobs = parse_jobs(printed, mark);
     news = jobs_to_ask(facts, jobs);
   };
   co_await async::on_pool(pool_, read);
-  for (const auto& job : news) {
-    auto what = given_command(job);
+  for (const auto& [job, name] : news) {
+    auto what = given_command(job, name);
     const auto told = co_await command(*place, std::move(what));
-    if (const auto given = parse_given(told)) says.given[job] = *given;
+    if (const auto given = parse_given(told, job)) says.given[job] = *given;
   }
   says.jobs = std::move(jobs);
 }

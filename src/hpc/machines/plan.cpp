@@ -118,7 +118,10 @@ class Planner {
     if (!stranger.empty())
       return fmt::format("its node '{}' is no host of cluster '{}'", stranger, facts_.cluster.name);
     const auto per_node = job.asked.wish->per_node > 0 ? job.asked.wish->per_node : set->per_node;
+    if (given.doubtful)
+      return "what it has on each node cannot be told, as its name or comment has a line that reads as Slurm's own";
     if (auto less = too_little(*set, per_node, job, given); !less.empty()) return less;
+    if (given.nodes.size() < job.nodes.size()) return {};          // Slurm does not tell of all of them yet
     if (nodes.empty() || nodes_.size() < nodes.size()) return {};  // an agent has not joined yet
     if (auto leased = lease(*set); !leased.empty() || waits_) return leased;
     const auto whole = net::parse_cidr(set->network);
@@ -155,13 +158,32 @@ class Planner {
     const auto cpus = machines * set.cpus;
     const auto memory = machines * (set.memory_mb + model::kQemuMb);
     const bool enough = given.cpus >= cpus && given.memory_mb.value_or(memory) >= memory;
-    if (enough) return {};
+    if (enough) return too_little_somewhere(set, per_node, job, given);
     return fmt::format(
         "its {} machines '{}' need {} CPUs and {} MiB ({} MiB each, and {} for QEMU), and it has {} CPUs and {} MiB on "
-        "{} "
-        "nodes",
+        "{} nodes",
         machines, set.name, cpus, memory, set.memory_mb, model::kQemuMb, given.cpus,
         given.memory_mb ? std::to_string(*given.memory_mb) : "any", nodes);
+  }
+
+  /// In all it may have enough, and yet less where its machines are to be: with `--mem-per-cpu` a node on which it has
+  /// fewer CPUs has less memory, too.
+  static std::string too_little_somewhere(const model::MachineSet& set, std::int64_t per_node, const SlurmJob& job,
+                                          const Given& given) {
+    const auto cpus = per_node * set.cpus;
+    const auto memory = per_node * (set.memory_mb + model::kQemuMb);
+    for (const auto& name : job.nodes) {
+      const auto at = given.nodes.find(name);
+      if (at == given.nodes.end()) continue;
+      const auto& [has_cpus, has_memory] = at->second;
+      if (has_cpus >= cpus && (has_memory == 0 || has_memory >= memory)) continue;
+      return fmt::format(
+          "on {} its {} machine{} '{}' need{} {} CPUs and {} MiB ({} MiB each, and {} for QEMU), and it has {} CPUs "
+          "and {} MiB there: as much on each node is had by --ntasks-per-node and --mem",
+          name, per_node, per_node == 1 ? "" : "s", set.name, per_node == 1 ? "s" : "", cpus, memory, set.memory_mb,
+          model::kQemuMb, has_cpus, has_memory == 0 ? "any" : std::to_string(has_memory));
+    }
+    return {};
   }
 
   /// Devices are one job's at a time. One whose end is under way is waited for.
@@ -232,11 +254,11 @@ std::set<std::string> clusters_with_machines(const tables::Tables& tables) {
   return out;
 }
 
-std::vector<std::string> jobs_to_ask(const Facts& facts, const std::vector<SlurmJob>& jobs) {
+std::map<std::string, std::string> jobs_to_ask(const Facts& facts, const std::vector<SlurmJob>& jobs) {
   const auto held = held_by_job(facts);
-  std::vector<std::string> out;
+  std::map<std::string, std::string> out;
   for (const auto& job : jobs) {
-    if (is_new(held, job) && job.asked.wish) out.push_back(job.id);
+    if (is_new(held, job) && job.asked.wish) out.emplace(job.id, job.name);
   }
   return out;
 }

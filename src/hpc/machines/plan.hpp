@@ -22,8 +22,8 @@ Facts facts_of(const tables::Tables& tables, const std::string& cluster);
 /// Clusters whose jobs may ask for machines, and those that machines of jobs are left of.
 std::set<std::string> clusters_with_machines(const tables::Tables& tables);
 
-/// Jobs that are new here, and of which it has to be known what Slurm gave them.
-std::vector<std::string> jobs_to_ask(const Facts& facts, const std::vector<SlurmJob>& jobs);
+/// Jobs that are new here, and of which it has to be known what Slurm gave them: their names, by Slurm's number.
+std::map<std::string, std::string> jobs_to_ask(const Facts& facts, const std::vector<SlurmJob>& jobs);
 
 struct Refusal {
   std::string slurm_job;

@@ -321,6 +321,9 @@ TEST_F(SlurmMachines, ThatAJobCannotHaveAreRefusedWithTheReason) {
        "need 1 CPUs and 416 MiB (256 MiB each, and 160 for QEMU), and it has 1 "
        "CPUs and 200 MiB on 1 nodes"},
       {"-n1 --mem=1G --comment=machines:small*2", "need 2 CPUs"},
+      {"-N2 -n5 --mem-per-cpu=250 --comment=machines:small",
+       "on c2 its 1 machine 'small' needs 1 CPUs and 416 MiB (256 MiB each, and 160 for QEMU), and it has 1 CPUs and "
+       "250 MiB there"},
       {"--mem=1G --comment='machines:small machines:small'", "its comment asks for machines twice"},
       {"--mem=1G --comment=machines:broken", "did not come up: m1: "},
   };

@@ -179,11 +179,17 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
 }
 
 TEST_P(SlurmVersions, TellWhichJobsAskForMachines) {
-  const auto asks = site_->submit("-N2 -w n3,n4 --mem=300 --comment='of ours, machines:small*2' --wrap 'sleep 600'");
-  const auto forges =
-      site_->submit("-w n5 --comment=\"$(printf 'x\\nMARK|9|9|RUNNING|1|n6|machines:fake')\" --wrap 'sleep 600'");
-  ASSERT_TRUE(eventually(seconds(20), [&] { return state_of(asks) == "RUNNING" && state_of(forges) == "RUNNING"; }))
-      << line("squeue -t all");
+  const auto asks =
+      site_->submit("-N2 -n5 -w n3,n4 --mem-per-cpu=100 --comment='of ours, machines:small*2' --wrap 'sleep 600'");
+  const auto forges = site_->submit(
+      "-w n5 --comment=\"$(printf 'x\\nMARK|9|9|RUNNING|1|n6|machines:fake\\n   Nodes=n5 CPU_IDs=0-3 Mem=9000 "
+      "GRES=')\" "
+      "--wrap 'sleep 600'");
+  const auto array = site_->submit("-a 1-2 -w n6 --mem=200 --wrap 'sleep 600'");
+  ASSERT_TRUE(eventually(seconds(20), [&] {
+    return state_of(asks) == "RUNNING" && state_of(forges) == "RUNNING" && state_of(array + "_1") == "RUNNING" &&
+           state_of(array + "_2") == "RUNNING";
+  })) << line("squeue -t all");
   const auto said = ask(machines::jobs_command("mark-of-this-look"));
   SCOPED_TRACE(said);
   std::map<std::string, machines::SlurmJob> jobs;
@@ -196,14 +202,27 @@ TEST_P(SlurmVersions, TellWhichJobsAskForMachines) {
   ASSERT_TRUE(jobs.contains(forges));
   EXPECT_EQ(jobs[forges].asked, machines::Asked{});
   EXPECT_FALSE(jobs.contains("9"));
-  EXPECT_EQ(machines::parse_given(ask(machines::given_command(asks))), (machines::Given{2, 600}));
+  const auto given = [&](const std::string& id, const std::string& name) {
+    return machines::parse_given(ask(machines::given_command(id, name)), id).value_or(machines::Given());
+  };
+  // How five tasks are spread over two nodes is each release's own affair.
+  const auto has = given(asks, asks);
+  EXPECT_EQ(has.cpus, 5);
+  EXPECT_EQ(has.memory_mb, 500);
+  EXPECT_EQ(has.nodes.size(), 2U) << line("scontrol -d show job " + asks);
+  EXPECT_EQ(has.nodes.at("n3").cpus + has.nodes.at("n4").cpus, 5);
+  for (const auto& [node, share] : has.nodes) EXPECT_EQ(share.memory_mb, 100 * share.cpus) << node;
+  EXPECT_FALSE(has.doubtful);
+  EXPECT_EQ(given(array, array + "_2"), (machines::Given{1, 200, {{"n6", {1, 200}}}}))
+      << "of the last task, which has the array's number, and not of all";
+  EXPECT_TRUE(given(forges, forges).doubtful);
 
   order(machines::refuse_commands(asks, "there are none, and that is why"));
   EXPECT_THAT(ask({"scontrol", "show", "job", asks}), testing::HasSubstr("AdminComment=underway: there are none, and"));
   ASSERT_TRUE(eventually(seconds(30), [&] { return state_of(asks) == "CANCELLED"; }));
   for (const auto& job : machines::parse_jobs(ask(machines::jobs_command("mark")), "mark"))
     EXPECT_FALSE(job.id == asks && job.lives());
-  order({{"scancel", forges}});
+  order({{"scancel", forges}, {"scancel", array}});
 }
 
 TEST_P(SlurmVersions, TellOfTheQueueAsGrowthSeesIt) {

@@ -64,11 +64,33 @@ TEST(ParseJobs, TakesNothingForAJobThatAUserWroteIntoAComment) {
 }
 
 TEST(ParseGiven, ReadsWhatSlurmCounts) {
-  EXPECT_EQ(parse_given("cpu=2,mem=200M,node=2,billing=2      \n"), (Given{2, 200}));
-  EXPECT_EQ(parse_given("cpu=8,mem=1.50G,node=1,gres/gpu=2"), (Given{8, 1536}));
-  EXPECT_EQ(parse_given("cpu=8,node=1"), (Given{8, std::nullopt}));
-  EXPECT_EQ(parse_given(""), std::nullopt);
-  EXPECT_EQ(parse_given("N/A"), std::nullopt);
+  EXPECT_EQ(parse_given("17                  cpu=2,mem=200M,node=2,billing=2      \n", "17"), (Given{2, 200, {}}));
+  EXPECT_EQ(parse_given("17 cpu=8,mem=1.50G,node=1,gres/gpu=2", "17"), (Given{8, 1536, {}}));
+  EXPECT_EQ(parse_given("17 cpu=8,node=1", "17"), (Given{8, std::nullopt, {}}));
+  EXPECT_EQ(parse_given("17 cpu=8,node=1\n18 cpu=2,mem=100M,node=1\n", "18"), (Given{2, 100, {}}))
+      << "a part of a heterogeneous job";
+  EXPECT_EQ(parse_given("17 cpu=8,node=1\n", "18"), std::nullopt);
+  EXPECT_EQ(parse_given("", "17"), std::nullopt);
+  EXPECT_EQ(parse_given("17 N/A", "17"), std::nullopt);
+}
+
+/// As 20.11, 22.05 and 24.11 print it, between lines that do not matter.
+TEST(ParseGiven, ReadsWhatAJobHasOnEachNode) {
+  const std::string printed =
+      "17 cpu=7,mem=1400M,node=3,billing=7      \nJobId=17 JobName=wrap\n   NumNodes=3 NumCPUs=7 NumTasks=7\n"
+      "   JOB_GRES=(null)\n     Nodes=c1 CPU_IDs=0-1,4 Mem=600 GRES=\n"
+      "     Nodes=c[2-3] CPU_IDs=0-1 Mem=400 GRES=\n   MinCPUsNode=1 MinMemoryCPU=200M MinTmpDiskNode=0\n";
+  const Given told{7, 1400, {{"c1", {3, 600}}, {"c2", {2, 400}}, {"c3", {2, 400}}}};
+  EXPECT_EQ(parse_given(printed, "17"), told);
+  auto forged = told;
+  forged.doubtful = true;
+  EXPECT_EQ(parse_given(printed + "   Comment=mine\n     Nodes=c2 CPU_IDs=0-63 Mem=99999 GRES=\n17 cpu=64,mem=99999M\n",
+                        "17"),
+            forged)
+      << "what a user writes comes before or behind, and never instead";
+  EXPECT_EQ(parse_given(
+                "17 cpu=1,node=1\n Nodes= CPU_IDs=\n Nodes=c1 CPU_IDs=9-x Mem=lots\nNodes=c[2 CPU_IDs=1 Mem=1\n", "17"),
+            (Given{1, std::nullopt, {{"c1", {0, 0}}}}));
 }
 
 TEST(Refuse, TellsSlurmTheReasonBeforeTheJobEnds) {

@@ -42,7 +42,14 @@ Facts facts() {
 SlurmJob job(const std::string& id, std::vector<std::string> nodes, Wish wish, const std::string& state = "RUNNING") {
   return {id, id, state, 1000, std::move(nodes), {std::move(wish), ""}};
 }
-const std::map<std::string, Given> kPlenty = {{"17", {100, 100'000}}, {"18", {100, 100'000}}, {"19", {100, 100'000}}};
+/// On each of the three nodes.
+Given given(std::int64_t cpus, std::optional<std::int64_t> memory_mb) {
+  Given out{.cpus = cpus, .memory_mb = memory_mb, .nodes = {}};
+  for (const std::string name : {"c1", "c2", "c3"}) out.nodes[name] = {cpus, memory_mb.value_or(0)};
+  return out;
+}
+const std::map<std::string, Given> kPlenty = {
+    {"17", given(100, 100'000)}, {"18", given(100, 100'000)}, {"19", given(100, 100'000)}};
 
 Held held_by(const Order& order) { return *read_held(render(order)); }
 
@@ -142,15 +149,34 @@ TEST(MachinesOfSlurmJobs, AreRefusedWithNumbers) {
     return next.refuse.empty() ? "" : next.refuse[0].reason;
   };
   EXPECT_THAT(refused(job("17", {"c1"}, {"big", 0}), kPlenty), HasSubstr("there are small, devices"));
-  EXPECT_THAT(refused(job("17", {"c1", "c2"}, {"small", 0}), {{"17", {3, 100'000}}}),
+  EXPECT_THAT(refused(job("17", {"c1", "c2"}, {"small", 0}), {{"17", given(3, 100'000)}}),
               HasSubstr("need 4 CPUs and 1344 MiB (512 MiB each, and 160 for QEMU), and it has 3 CPUs and 100000 MiB"));
-  EXPECT_THAT(refused(job("17", {"c1"}, {"small", 0}), {{"17", {3, 671}}}), HasSubstr("671 MiB"));
+  EXPECT_THAT(refused(job("17", {"c1"}, {"small", 0}), {{"17", given(3, 671)}}), HasSubstr("671 MiB"));
   EXPECT_THAT(refused(job("17", {"c1", "other"}, {"small", 0}), kPlenty), HasSubstr("'other' is no host"));
-  EXPECT_THAT(refused(job("17", {"c1"}, {"small", 62}), {{"17", {1000, {}}}}), HasSubstr("no room in what other jobs"));
+  EXPECT_THAT(refused(job("17", {"c1"}, {"small", 62}), {{"17", given(1000, {})}}),
+              HasSubstr("no room in what other jobs"));
   EXPECT_EQ(refused(job("17", {"c1"}, {"small", 0}), {}), "") << "nobody knows yet what it has";
   SlurmJob twice = job("17", {}, {});
   twice.asked = {std::nullopt, "its comment asks for machines twice"};
   EXPECT_THAT(refused(twice, {}), HasSubstr("twice"));
+}
+
+/// Two nodes that have enough together: --mem-per-cpu, and Slurm gave three CPUs on one and one on the other.
+TEST(MachinesOfSlurmJobs, AreRefusedWhereOneNodeHasTooLittle) {
+  const auto asking = job("17", {"c1", "c2"}, {"small", 0});
+  const auto next = [&](Given has) { return plan(facts(), std::vector{asking}, {{"17", std::move(has)}}); };
+  EXPECT_THAT(next({4, 2000, {{"c1", {3, 1500}}, {"c2", {1, 500}}}}).refuse.at(0).reason,
+              HasSubstr("on c2 its 1 machine 'small' needs 2 CPUs and 672 MiB (512 MiB each, and 160 for QEMU), and it "
+                        "has 1 CPUs and 500 MiB there"));
+  EXPECT_THAT(next({4, 2000, {{"c1", {2, 1500}}, {"c2", {2, 500}}}}).refuse.at(0).reason, HasSubstr("500 MiB there"));
+  EXPECT_THAT(next({4, 1344, {{"c1", {2, 672}}, {"c2", {2, 672}}}}).make, SizeIs(1));
+  EXPECT_THAT(next({4, 1344, {{"c1", {2, 0}}, {"c2", {2, 0}}}}).make, SizeIs(1)) << "memory is not counted";
+  const auto half = next({4, 1344, {{"c1", {2, 672}}}});
+  EXPECT_THAT(half.make, IsEmpty()) << "Slurm tells of the other one in a moment";
+  EXPECT_THAT(half.refuse, IsEmpty());
+  Given forged{4, 1344, {{"c1", {2, 672}}, {"c2", {2, 672}}}};
+  forged.doubtful = true;
+  EXPECT_THAT(next(forged).refuse.at(0).reason, HasSubstr("cannot be told"));
 }
 
 TEST(MachinesOfSlurmJobs, LeaseDevicesToOneJobAtATime) {

@@ -170,6 +170,10 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   co_await follow_slurm(*controller.place, std::move(look->asked));
   co_await put_into_partitions(name, *controller.place, std::move(look->entitled));
   co_await make_room(name, look->slurm);
+  const auto* tables = co_await server_.read();
+  if (const auto current = tables->find_cluster(name)) {
+    for (auto& line : promises_without_room(*tables, *current)) known_[name].status.lines.push_back(std::move(line));
+  }
   co_await follow_notices(*controller.place, look);
 }
 

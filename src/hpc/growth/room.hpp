@@ -95,6 +95,10 @@ struct Room {
 /// `slurm`: what runs where, and can be done again. A Slurm job that has other hosts besides sleeps with none of them.
 Room make_room(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now);
 
+/// What owners were promised and no node has room for at present, whoever sleeps and whoever is taken back: a node is
+/// away, or something else runs there. A line for each node pool, for people; nothing: there is room for all of it.
+std::vector<std::string> promises_without_room(const tables::Tables& tables, const model::Cluster& cluster);
+
 /// Written down before anybody is put to sleep. One who could not be, by then, has slept for a moment.
 struct NoteSleeps {
   SleepBook book;

@@ -1,6 +1,7 @@
 // Room for urgent work: what the tables have of it, and how a decision gets there.
 #include "growth/room.hpp"
 #include "host/virtual/sleep.hpp"
+#include "model/elastic/promised.hpp"
 #include "scheduler/fleet/fleet.hpp"
 #include "tables/recalls.hpp"
 
@@ -103,6 +104,77 @@ RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster
   }
   if (out.any()) out.nodes = nodes_of(tables, cluster);
   out.book = tables::find_record<SleepBook>(tables, cluster.name).value_or(SleepBook{cluster.name, {}});
+  return out;
+}
+
+namespace {
+
+/// What of a node is for those who were promised it: all but what is held by whatever makes way for nobody.
+RoomNode room_for_promised(const tables::Tables& tables, const model::Node& node, const std::set<std::string>& owned,
+                           const std::set<std::string>& way) {
+  const auto has = scheduler::capacity_of(node);
+  RoomNode out{node.id, node.name, has.cpu, has.memory_mb};
+  for (const auto& allocation : tables.allocations_on_node(node.id)) {
+    if (allocation->terminal() || owned.contains(allocation->job_id) || way.contains(allocation->job_id)) continue;
+    const auto holds = scheduler::amount_of(*allocation);
+    out.cpu_free -= holds.cpu;
+    out.memory_free_mb -= holds.memory_mb;
+  }
+  return out;
+}
+
+/// As many as the scheduler would find a place for, the largest first.
+std::int64_t placed(std::vector<model::PromisedHosts> promised, std::vector<RoomNode>& nodes) {
+  std::sort(promised.begin(), promised.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.size.memory_mb, a.size.cpu) > std::tie(b.size.memory_mb, b.size.cpu);
+  });
+  std::int64_t out = 0;
+  for (const auto& one : promised) {
+    auto left = one.count;
+    for (auto& node : nodes) {
+      while (left > 0 && node.cpu_free >= one.size.cpu && node.memory_free_mb >= one.size.memory_mb) {
+        node.cpu_free -= one.size.cpu;
+        node.memory_free_mb -= one.size.memory_mb;
+        --left;
+      }
+    }
+    out += one.count - left;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> promises_without_room(const tables::Tables& tables, const model::Cluster& cluster) {
+  std::map<std::string, std::vector<model::PromisedHosts>> by_holder;
+  std::set<std::string> owned, way;
+  for (auto& one : model::promised_hosts(cluster)) {
+    // Those that are always there hold what they hold.
+    if (!one.sold) continue;
+    owned.insert(model::pool_job_id(cluster.name, one.pool));
+    by_holder[one.on].push_back(std::move(one));
+  }
+  if (by_holder.empty()) return {};
+  for (const auto& pool : cluster.pools) {
+    if (pool.elastic && (pool.elastic->yields || pool.elastic->opportunistic))
+      way.insert(model::pool_job_id(cluster.name, pool.name));
+  }
+  std::vector<std::string> out;
+  for (const auto& [on, promised] : by_holder) {
+    std::vector<RoomNode> nodes;
+    for (const auto& node : tables.nodes()) {
+      if (node->node_pool == on && node->datacenter == cluster.datacenter && node->ready())
+        nodes.push_back(room_for_promised(tables, *node, owned, way));
+    }
+    std::int64_t wanted = 0;
+    for (const auto& one : promised) wanted += one.count;
+    const auto count = nodes.size();
+    const auto room = placed(promised, nodes);
+    if (room < wanted)
+      out.push_back(fmt::format("owners are promised {}, and {} node{} of '{}' {} room for {}, whoever sleeps",
+                                model::sold_text(promised), count, count == 1 ? "" : "s", on,
+                                count == 1 ? "has" : "have", room));
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/access/variable.hpp"
 #include "model/elastic/growth.hpp"
+#include "model/elastic/promised.hpp"
 
 namespace underway::model {
 
@@ -235,6 +236,7 @@ std::vector<std::string> problems(const Cluster& cluster) {
     if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
     check_pool(cluster, pool, hosts, out);
   }
+  for (auto& broken : broken_promises(cluster)) out.push_back(std::move(broken));
   std::set<std::string> sets;
   for (const auto& set : cluster.machines) {
     if (!sets.insert(set.name).second) out.push_back(fmt::format("machines '{}' are declared twice", set.name));

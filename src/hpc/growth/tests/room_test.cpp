@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "server/testing/desk.hpp"
+
 namespace underway::growth {
 namespace {
 
@@ -218,6 +220,57 @@ TEST_F(TakingRoom, ARecallEndsWithItsUrgentHost) {
   const auto room = look();
   EXPECT_THAT(room.over, ElementsAre(3));
   EXPECT_FALSE(room.settled);
+}
+
+/// Two nodes of 2000 MHz for machines of 500, of a pool that is sold and one that yields.
+class PromisesWithoutRoom : public ::testing::Test {
+ protected:
+  PromisesWithoutRoom() {
+    cluster.name = "tide";
+    for (const std::string name : {"physics", "batch"}) {
+      model::Pool pool{.name = name, .provider = "qemu", .size = 0, .hostname = name + "%d", .cpus = 1};
+      pool.memory_mb = 100;
+      pool.machine = model::VirtualMachine{.on = "metal", .image = "/srv/image"};
+      pool.slurm = model::SlurmJoin{.most = 8};
+      pool.elastic = model::PoolElastic{};
+      cluster.pools.push_back(pool);
+    }
+    cluster.pools[0].elastic->owner = "physics";
+    cluster.pools[1].elastic->yields = true;
+    for (int n : {1, 2}) {
+      auto node = server::testing::make_node(n, 2000);
+      node.node_pool = "metal";
+      node.status = model::NodeStatus::ready;
+      desk.commit({tables::PutNode{node}});
+    }
+  }
+  void holds(const std::string& job_id, int number, std::int64_t cpu) {
+    model::Allocation allocation{.id = server::testing::uuid(number), .node_id = server::testing::uuid(1)};
+    allocation.job_id = job_id;
+    allocation.client_status = model::ClientStatus::running;
+    allocation.resources.tasks["t"].cpu = cpu;
+    desk.commit({tables::PutAllocation{allocation}});
+  }
+  std::vector<std::string> lines() const { return promises_without_room(desk.tables, cluster); }
+
+  server::testing::Desk desk;
+  model::Cluster cluster;
+};
+
+TEST_F(PromisesWithoutRoom, AreToldOfWithNumbers) {
+  EXPECT_THAT(lines(), IsEmpty());
+  holds(model::pool_job_id("tide", "batch"), 10, 2000);
+  holds(model::pool_job_id("tide", "physics"), 11, 500);
+  EXPECT_THAT(lines(), IsEmpty()) << "who yields makes way, and who is there is one of those that are promised";
+  holds("services", 12, 600);
+  EXPECT_THAT(lines(), ElementsAre("owners are promised 8 hosts (physics 8), and 2 nodes of 'metal' have room for 6, "
+                                   "whoever sleeps"));
+  cluster.pools[0].slurm->most = 6;
+  EXPECT_THAT(lines(), IsEmpty());
+  cluster.datacenter = "dc2";
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("0 nodes of 'metal' have room for 0")));
+  cluster.pools[0].elastic->owner.clear();
+  EXPECT_THAT(lines(), IsEmpty()) << "nothing is sold";
 }
 
 }  // namespace

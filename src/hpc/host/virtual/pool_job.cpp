@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "host/etc_files.hpp"
+#include "model/elastic/promised.hpp"
 #include "model/validate/first_cause.hpp"
 #include "server/node/move_decisions.hpp"
 #include "vm/config.hpp"
@@ -17,9 +18,6 @@ namespace {
 constexpr const char* kProvider = "qemu";
 constexpr const char* kTask = "machine";
 constexpr const char* kTokenFile = "/etc/underway/join-token";
-/// What a guest's kernel keeps for itself before it counts what there is: its own image, and beside it a 64th of all,
-/// for what it notes of each page. Measured: 44 MiB of 512 (Debian 12's for clouds).
-constexpr std::int64_t kKernelMb = 48;
 /// A guest shuts down in this time, or its plug is pulled. Agents allow no more by default.
 constexpr Duration kShutdown = std::chrono::seconds(30);
 /// Of the seed's 64 KiB; in base64 it is a third more.
@@ -34,9 +32,6 @@ std::string mac_of(const model::Host& host, const std::string& network) {
   const auto& bytes = ip->bytes();
   return fmt::format("52:54:{:02x}:{:02x}:{:02x}:{:02x}", bytes[0], bytes[1], bytes[2], bytes[3]);
 }
-
-/// Of a machine whose guest is to have what the pool declares: Slurm takes no node that has less.
-std::int64_t memory_of(const model::Pool& pool) { return pool.memory_mb + kKernelMb + pool.memory_mb / 50; }
 
 std::vector<const model::Network*> networks_of(const model::Cluster& cluster, const model::Host& host) {
   std::vector<const model::Network*> out;
@@ -54,7 +49,7 @@ boost::json::object config_of(const model::Cluster& cluster, const model::Pool& 
   const auto& machine = *pool.machine;
   boost::json::object out{{"name", fmt::format("{}.{}", host.cluster, host.name)},
                           {"vcpus", pool.cpus},
-                          {"memory", memory_of(pool)},
+                          {"memory", model::guest_memory_mb(pool)},
                           {"guest_agent", true},
                           {"instance", std::to_string(host.created_at)},
                           {"resume", "or_boot"}};
@@ -104,13 +99,10 @@ model::TaskGroup group_of(const model::Cluster& cluster, const model::Pool& pool
   task.driver = "qemu";
   task.config = config_of(cluster, pool, host);
   task.kill_timeout = kShutdown;
-  if (pool.machine->pin) {
-    task.resources.cpu = 0;
-    task.resources.cores = pool.cpus;
-  } else {
-    task.resources.cpu = pool.machine->cpu > 0 ? pool.machine->cpu : model::kMachineMhzPerCpu * pool.cpus;
-  }
-  task.resources.memory_mb = memory_of(pool) + model::kQemuMb;
+  const auto size = model::machine_size(pool);
+  task.resources.cpu = size.cpu;
+  if (pool.machine->pin) task.resources.cores = pool.cpus;
+  task.resources.memory_mb = size.memory_mb;
   for (const auto* name : {"user-data", "meta-data", "network-config"}) task.templates.push_back(seed_file(host, name));
   group.tasks.push_back(std::move(task));
   return group;

@@ -1,5 +1,6 @@
 #include "model/cluster.hpp"
 #include "model/elastic/growth.hpp"
+#include "model/elastic/promised.hpp"
 #include "model/evaluation.hpp"
 #include "model/node/node.hpp"
 
@@ -277,6 +278,69 @@ TEST(GrowingPool, OfVirtualMachinesMayYieldOrBeUrgentButNotBoth) {
   ASSERT_EQ(wrong.size(), 2U) << wrong.back();
   EXPECT_NE(wrong[0].find("one that yields has nobody sleep"), std::string::npos) << wrong[0];
   EXPECT_NE(wrong[1].find("notice: no pool is opportunistic"), std::string::npos) << wrong[1];
+}
+
+/// Two nodes that hold machines, and a pool of one department.
+Cluster sold(std::int64_t most) {
+  Cluster out{.name = "tide", .networks = {{.name = "lan", .cidr = "10.80.0.0/24"}}};
+  out.pools = {{.name = "metal", .size = 2, .hostname = "m%d", .bridges = true}};
+  Pool physics{.name = "physics", .provider = "qemu", .size = 0, .hostname = "p%d", .cpus = 1, .memory_mb = 1000};
+  physics.machine = VirtualMachine{.on = "metal", .image = "/srv/image"};
+  physics.slurm = SlurmJoin{.most = most};
+  physics.elastic = PoolElastic{.urgent = true, .owner = "physics"};
+  out.pools.push_back(physics);
+  return out;
+}
+
+TEST(SoldHosts, AreRefusedWhenTheNodesOfTheFileNeverHaveRoomForThem) {
+  auto cluster = sold(5);
+  EXPECT_THAT(problems(cluster), testing::IsEmpty()) << "what the nodes have is not declared";
+  const auto size = machine_size(cluster.pools[1]);
+  EXPECT_EQ(size.cpu, 500);
+  EXPECT_EQ(size.memory_mb, 1000 + 48 + 20 + kQemuMb);
+  cluster.pools[0].memory_total_mb = 3 * size.memory_mb - 1;
+  EXPECT_THAT(
+      problems(cluster),
+      testing::ElementsAre(testing::AllOf(
+          testing::HasSubstr("pool 'metal': owners are promised 5 hosts (physics 5) on its 2 nodes"),
+          testing::HasSubstr("has room for 2 that hold 1228 or more, so there is room for 4, and 5 are wanted"))));
+  cluster.pools[0].size = 3;
+  EXPECT_THAT(problems(cluster), testing::IsEmpty());
+  cluster.pools[0].cpu_total_compute = 900;
+  EXPECT_THAT(problems(cluster), testing::ElementsAre(testing::HasSubstr("a node of 900 MHz has room for 1")));
+  cluster.pools[1].machine->pin = true;
+  EXPECT_THAT(problems(cluster), testing::IsEmpty()) << "how many cores a node has the file does not say";
+}
+
+TEST(SoldHosts, ShareTheirNodesWithWhomeverMakesWayForNobody) {
+  auto cluster = sold(3);
+  cluster.pools[0].cpu_total_compute = 1000;
+  Pool other = cluster.pools[1];
+  other.name = "other";
+  other.hostname = "o%d";
+  other.size = 2;
+  other.slurm->most = 4;
+  other.elastic = PoolElastic{.yields = true};
+  cluster.pools.push_back(other);
+  EXPECT_THAT(problems(cluster), testing::IsEmpty()) << "they sleep";
+  cluster.pools[2].elastic->yields = false;
+  EXPECT_THAT(problems(cluster), testing::ElementsAre(testing::HasSubstr("so there is room for 4, and 5 are wanted")));
+  cluster.pools[2].size = 1;
+  EXPECT_THAT(problems(cluster), testing::IsEmpty());
+  // Each would have room alone; two that hold more than half of a node are on no node together.
+  cluster.pools[1].machine->cpu = 400;
+  cluster.pools[2].machine->cpu = 700;
+  cluster.pools[2].elastic->owner = "chemistry";
+  cluster.pools[2].slurm->most = 2;
+  EXPECT_THAT(problems(cluster), testing::ElementsAre(testing::HasSubstr("5 hosts (physics 3, other 2)")));
+  cluster.pools[2].machine->cpu = 200;
+  EXPECT_THAT(problems(cluster), testing::IsEmpty());
+  cluster.elastic.emplace().max_nodes = 4;
+  EXPECT_THAT(problems(cluster), testing::ElementsAre("elastic: max_nodes: owners are promised 5 hosts, and all pools "
+                                                      "together have 4 at most"));
+  cluster.pools[1].machine->on = cluster.pools[2].machine->on = "elsewhere";
+  cluster.elastic.reset();
+  EXPECT_THAT(problems(cluster), testing::IsEmpty()) << "the file does not say what is there";
 }
 
 TEST(Cluster, ReportsAllProblemsAtOnce) {

@@ -326,14 +326,15 @@ awaitable<void> Growth::make_room(std::string cluster, const SlurmLook& look) {
     co_await passing_over(server_.apply(std::move(end)));
   }
   for (auto& nap : room.sleep) {
-    log::info("elastic: {} of cluster {} is put to sleep: it {}", nap.host, cluster, nap.why);
-    host::SleepHost sleep{cluster, std::move(nap.host), std::move(nap.why)};
+    log::info("elastic: {} of cluster {} is put to sleep: it {}", join(nap.hosts, ", "), cluster, nap.why);
+    host::SleepHosts sleep{cluster, std::move(nap.hosts), std::move(nap.why)};
     co_await passing_over(server_.apply(std::move(sleep)));
   }
   for (auto& waking : room.wake) {
-    log::info("elastic: {} of cluster {} is woken: there is room{}", waking.host, cluster,
-              waking.to_node.empty() ? "" : " on another node, where it goes");
-    host::WakeHost wake{cluster, std::move(waking.host), std::move(waking.to_node)};
+    for (const auto& [host, node] : waking)
+      log::info("elastic: {} of cluster {} is woken: there is room{}", host, cluster,
+                node.empty() ? "" : " on another node, where it goes");
+    host::WakeHosts wake{cluster, std::move(waking)};
     co_await passing_over(server_.apply(std::move(wake)));
   }
 }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "elastic/preemption/resume.hpp"
 #include "elastic/preemption/victims.hpp"
+#include "growth/detail/groups.hpp"
 
 namespace underway::growth {
 namespace {
@@ -14,10 +15,8 @@ constexpr std::int64_t kMibPerSecond = 300;
 
 Duration written_in(std::int64_t memory_mb) { return std::chrono::milliseconds(1000 * memory_mb / kMibPerSecond); }
 
-/// Of a host: the Slurm jobs that are on it, and whether one of them is on others, too.
+/// Of a host: the Slurm jobs that are on it.
 struct HostJobs {
-  std::size_t count = 0;
-  bool spans = false;
   bool stays = false;  ///< one of them cannot be done again
   Duration lost{};     ///< that they have run for, together
 };
@@ -32,8 +31,6 @@ std::map<std::string, HostJobs> jobs_by_host(const RoomFacts& facts, const Slurm
     const bool stays = facts.redone.contains(job.id) || !slurm::why_not_redone(job.id, known).empty();
     for (const auto& node : job.nodes) {
       auto& jobs = out[node];
-      ++jobs.count;
-      jobs.spans = jobs.spans || job.nodes.size() > 1;
       jobs.stays = jobs.stays || stays;
       if (job.starts != TimePoint{} && job.starts < now) jobs.lost += now - job.starts;
     }
@@ -47,10 +44,12 @@ class MakingRoom {
       : facts_(facts),
         now_(now),
         jobs_(jobs_by_host(facts, slurm, now)),
+        groups_(slurm.queue),
         ledger_(facts.book.sleeps),
         nodes_(facts.nodes) {
     // What falls asleep, or goes, is about to be free.
     for (const auto& host : facts.yielding) {
+      yielding_[host.name] = &host;
       if (host.to_sleep && !host.asleep) give(host.node, host.cpu, host.memory_mb);
     }
     for (const auto& host : facts.opportunistic) {
@@ -61,6 +60,7 @@ class MakingRoom {
 
   Room run() {
     settle_book();
+    take_back_wishes();
     // A promise that is over goes before work that is urgent.
     wake(true);
     for (const auto& host : facts_.urgent) place(host);
@@ -71,6 +71,10 @@ class MakingRoom {
   }
 
  private:
+  const YieldingHost* find_yielding(const std::string& name) const {
+    const auto at = yielding_.find(name);
+    return at == yielding_.end() ? nullptr : at->second;
+  }
   RoomNode* find_node(const std::string& id) {
     const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.id == id; });
     return at == nodes_.end() ? nullptr : &*at;
@@ -85,11 +89,10 @@ class MakingRoom {
   /// Of hosts that are awake again, or gone.
   void settle_book() {
     for (const auto& sleep : facts_.book.sleeps) {
-      const auto at = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
-                                   [&](const auto& host) { return host.name == sleep.job; });
-      if (at == facts_.yielding.end())
+      const auto* host = find_yielding(sleep.job);
+      if (host == nullptr)
         ledger_.forget(sleep.job);
-      else if (sleep.until == 0 && !at->to_sleep && !at->asleep)
+      else if (sleep.until == 0 && !host->to_sleep && !host->asleep)
         ledger_.wake(sleep.job, now_);
     }
   }
@@ -109,58 +112,166 @@ class MakingRoom {
     return out;
   }
 
-  RoomNode* with_room(const elastic::Sleeper& sleeper) {
-    const auto fits = [&](const RoomNode& node) {
-      return node.cpu_free >= sleeper.cpus && node.memory_free_mb >= sleeper.memory_mb;
-    };
-    if (auto* own = find_node(sleeper.host); own != nullptr && fits(*own)) return own;
-    const auto host = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
-                                   [&](const auto& it) { return it.name == sleeper.job; });
-    if (host->stayed) return nullptr;
-    const auto other = std::find_if(nodes_.begin(), nodes_.end(), fits);
-    return other == nodes_.end() ? nullptr : &*other;
+  /// Nobody's wish is that it sleeps. One that is unknown here is nobody who could.
+  bool is_up(const std::string& name) const {
+    const auto* host = find_yielding(name);
+    return host == nullptr || (!host->to_sleep && !host->asleep);
+  }
+  /// Some sleep, or are to, and somebody does not: one could not be put to sleep, or a job that has other hosts came in
+  /// the last moment.
+  bool is_broken(const std::vector<std::string>& group) const {
+    return std::any_of(group.begin(), group.end(), [&](const auto& name) { return is_up(name); });
   }
 
-  /// Where they fell asleep, or, while others have that room, where there is some: memory and disks go there. Those
-  /// first that have slept longest. `due`: only those whose promise is over.
+  /// Of broken groups in which nobody sleeps yet: they are left awake. Else they are woken as soon as there is room.
+  void take_back_wishes() {
+    std::set<std::string> seen;
+    for (const auto& host : facts_.yielding) {
+      if (!host.to_sleep || !host.ours || seen.contains(host.name)) continue;
+      const auto group = groups_.of(host.name);
+      seen.insert(group.begin(), group.end());
+      Room::Waking waking;
+      bool only_ours = true;  // and none of them sleeps
+      for (const auto& name : group) {
+        const auto* member = find_yielding(name);
+        if (member == nullptr || !member->to_sleep) continue;
+        only_ours = only_ours && member->ours && !member->asleep && !member->moves;
+        waking[name];
+      }
+      if (!only_ours || !is_broken(group)) continue;
+      for (const auto& [name, node] : waking) {
+        const auto* member = find_yielding(name);
+        give(member->node, -member->cpu, -member->memory_mb);
+      }
+      out_.wake.push_back(std::move(waking));
+    }
+  }
+
+  /// Sleepers that can be woken, those together that share Slurm jobs.
+  struct SleepingGroup {
+    std::vector<elastic::Sleeper> members;
+    Duration asleep{};    ///< whoever slept longest
+    bool broken = false;  ///< somebody of it is awake, and can do nothing
+  };
+  std::vector<SleepingGroup> sleeping_groups() const {
+    std::map<std::string, elastic::Sleeper> all;
+    for (auto& sleeper : sleepers()) all.emplace(sleeper.job, sleeper);
+    std::vector<SleepingGroup> out;
+    std::set<std::string> seen;
+    for (const auto& [first, any] : all) {
+      if (seen.contains(first)) continue;
+      const auto group = groups_.of(first);
+      seen.insert(group.begin(), group.end());
+      SleepingGroup found{.broken = is_broken(group)};
+      bool complete = true;
+      for (const auto& name : group) {
+        const auto sleeper = all.find(name);
+        const auto* host = find_yielding(name);
+        // One that is falling asleep still, is on its way, or is somebody else's to wake, is waited for.
+        if (sleeper == all.end()) {
+          complete = complete && (host == nullptr || !host->to_sleep);
+          continue;
+        }
+        found.asleep = std::max(found.asleep, sleeper->second.asleep);
+        found.members.push_back(sleeper->second);
+      }
+      if (complete) out.push_back(std::move(found));
+    }
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.asleep, a.members.front().job) < std::tie(a.asleep, b.members.front().job);
+    });
+    return out;
+  }
+
+  static bool fits(const RoomNode& node, const elastic::Sleeper& sleeper) {
+    return node.cpu_free >= sleeper.cpus && node.memory_free_mb >= sleeper.memory_mb;
+  }
+  bool reserve(RoomNode* node, const elastic::Sleeper& sleeper, Room::Waking& out) {
+    if (node == nullptr || !fits(*node, sleeper)) return false;
+    give(node->id, -sleeper.cpus, -sleeper.memory_mb);
+    out[sleeper.job] = node->id == sleeper.host ? std::string() : node->id;
+    return true;
+  }
+  /// Room for all of them, where they fell asleep, or, while others have that, where there is some: memory and disks go
+  /// there. Nothing: there is not, and what there was of it is still taken.
+  bool reserve(const SleepingGroup& group, Room::Waking& out) {
+    std::vector<const elastic::Sleeper*> elsewhere;
+    for (const auto& sleeper : group.members) {
+      if (!reserve(find_node(sleeper.host), sleeper, out)) elsewhere.push_back(&sleeper);
+    }
+    return std::all_of(elsewhere.begin(), elsewhere.end(), [&](const auto* sleeper) {
+      if (find_yielding(sleeper->job)->stayed) return false;
+      const auto other =
+          std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return fits(node, *sleeper); });
+      return other != nodes_.end() && reserve(&*other, *sleeper, out);
+    });
+  }
+
+  /// Those first that have slept longest. `due`: only those whose promise is over, or of whom somebody is awake.
   void wake(bool due) {
-    auto all = sleepers();
-    std::sort(all.begin(), all.end(),
-              [](const auto& a, const auto& b) { return std::tie(b.asleep, a.job) < std::tie(a.asleep, b.job); });
-    if (due) {
-      const auto names = elastic::due(all, facts_.promises, Duration{0});
-      std::erase_if(all, [&](const auto& it) { return std::find(names.begin(), names.end(), it.job) == names.end(); });
+    const auto overdue = elastic::due(sleepers(), facts_.promises, Duration{0});
+    auto kept = nodes_;  // of which those that wait for more keep a part
+    for (auto& node : kept) node.cpu_free = node.memory_free_mb = 0;
+    for (const auto& group : sleeping_groups()) {
+      const bool over = std::any_of(group.members.begin(), group.members.end(), [&](const auto& it) {
+        return std::find(overdue.begin(), overdue.end(), it.job) != overdue.end();
+      });
+      if (due && !over && !group.broken) continue;
+      const auto before = nodes_;
+      Room::Waking waking;
+      if (reserve(group, waking)) {
+        out_.wake.push_back(std::move(waking));
+      } else if (over) {
+        // Others that sleep do not take one after the other what it needs at once.
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+          kept[i].cpu_free += before[i].cpu_free - nodes_[i].cpu_free;
+          kept[i].memory_free_mb += before[i].memory_free_mb - nodes_[i].memory_free_mb;
+        }
+      } else {
+        nodes_ = before;
+      }
     }
-    for (const auto& sleeper : all) {
-      const auto* node = with_room(sleeper);
-      if (node == nullptr) continue;
-      give(node->id, -sleeper.cpus, -sleeper.memory_mb);
-      out_.wake.push_back({sleeper.job, node->id == sleeper.host ? std::string() : node->id});
-    }
+    for (const auto& node : kept) give(node.id, node.cpu_free, node.memory_free_mb);
+  }
+
+  bool makes_way(const YieldingHost& host) const {
+    return host.to_sleep || host.asleep || put_to_sleep_.contains(host.name);
   }
 
   std::vector<elastic::Candidate> candidates() const {
     std::vector<elastic::Candidate> out;
+    std::set<std::string> seen;
     for (const auto& host : facts_.yielding) {
-      const bool sleeps =
-          host.to_sleep || host.asleep ||
-          std::any_of(out_.sleep.begin(), out_.sleep.end(), [&](const auto& nap) { return nap.host == host.name; });
-      if (sleeps || host.node.empty()) continue;
-      const auto known = jobs_.find(host.name);
-      const auto jobs = known == jobs_.end() ? HostJobs() : known->second;
-      const auto total = ledger_.total(host.name, now_);
-      // One without jobs keeps nobody waiting.
-      const auto takes = jobs.count > 0 ? written_in(host.memory_mb) : Duration{0};
-      out.push_back({.job = host.name,
-                     .hosts = {host.node},
-                     .cpus = host.cpu,
-                     .memory_mb = host.memory_mb,
-                     .suspendable = !jobs.spans,
-                     .suspend = takes,
-                     .restart = takes,
-                     .suspensions = total.suspensions,
-                     .asleep = Duration{total.asleep}});
+      if (makes_way(host) || host.node.empty() || seen.contains(host.name)) continue;
+      const auto group = groups_.of(host.name);
+      seen.insert(group.begin(), group.end());
+      out.push_back(candidate(host, group));
     }
+    return out;
+  }
+
+  /// Of a group, by the name of one of it. Those on one node are written one after the other, by its disk, and those on
+  /// others meanwhile: the jobs wait for whoever is last. Where machines are not of one size, each counts as the least.
+  elastic::Candidate candidate(const YieldingHost& one, const std::vector<std::string>& group) const {
+    elastic::Candidate out{.job = one.name, .cpus = one.cpu, .memory_mb = one.memory_mb};
+    std::map<std::string, std::int64_t> written;
+    std::int64_t most = 0;
+    for (const auto& name : group) {
+      const auto* host = find_yielding(name);
+      if (host == nullptr || makes_way(*host) || host->node.empty()) {
+        out.suspendable = false;
+        continue;
+      }
+      out.hosts.push_back(host->node);
+      out.cpus = std::min(out.cpus, host->cpu);
+      out.memory_mb = std::min(out.memory_mb, host->memory_mb);
+      most = std::max(most, written[host->node] += host->memory_mb);
+      const auto total = ledger_.total(name, now_);
+      out.suspensions = std::max(out.suspensions, total.suspensions);
+      out.asleep = std::max(out.asleep, Duration{total.asleep});
+    }
+    // Without jobs nobody is kept waiting.
+    if (jobs_.contains(one.name)) out.suspend = out.restart = written_in(most);
     return out;
   }
 
@@ -222,12 +333,15 @@ class MakingRoom {
     return true;
   }
 
-  void put_to_sleep(const std::string& name, const UrgentHost& urgent) {
-    const auto at = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
-                                 [&](const auto& host) { return host.name == name; });
-    give(at->node, at->cpu, at->memory_mb);
-    ledger_.fall_asleep({.job = name, .for_job = urgent.name, .cpus = at->vcpus, .since = unix_nanos(now_)}, now_);
-    out_.sleep.push_back({name, kMakesRoom + urgent.name});
+  void put_to_sleep(const std::string& one, const UrgentHost& urgent) {
+    Room::Nap nap{groups_.of(one), kMakesRoom + urgent.name};
+    for (const auto& name : nap.hosts) {
+      const auto* host = find_yielding(name);
+      give(host->node, host->cpu, host->memory_mb);
+      ledger_.fall_asleep({.job = name, .for_job = urgent.name, .cpus = host->vcpus, .since = unix_nanos(now_)}, now_);
+      put_to_sleep_.insert(name);
+    }
+    out_.sleep.push_back(std::move(nap));
   }
 
   void tell() {
@@ -249,9 +363,11 @@ class MakingRoom {
   const RoomFacts& facts_;
   TimePoint now_;
   std::map<std::string, HostJobs> jobs_;
+  detail::HostGroups groups_;
   elastic::SleepLedger ledger_;
   std::vector<RoomNode> nodes_;
-  std::set<std::string> taken_;  ///< by this decision
+  std::map<std::string_view, const YieldingHost*> yielding_;
+  std::set<std::string> taken_, put_to_sleep_;  ///< by this decision
   Room out_;
 };
 

@@ -5,6 +5,9 @@
 /// as long as they are promised, and are woken when there is room again. All are virtual machines on the nodes of one
 /// pool. room_facts() is what the tables have, make_room() decides (pure), growth.hpp carries it out, and the way of
 /// each host from there is its own (host/virtual/sleep.hpp).
+///
+/// Hosts that share a Slurm job go together (detail/groups.hpp): all of them sleep or none, and all are woken or none,
+/// as the job can do nothing while one of them sleeps.
 
 #include "elastic/preemption/sleep.hpp"
 #include "growth/look.hpp"
@@ -71,13 +74,13 @@ RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster
 
 /// What is to be done now.
 struct Room {
+  /// Of hosts that share Slurm jobs, or of one.
   struct Nap {
-    std::string host, why;
+    std::vector<std::string> hosts;
+    std::string why;
   };
-  struct Waking {
-    std::string host;
-    std::string to_node = {};  ///< id; empty: where it is
-  };
+  /// The same; of each host the node where it goes on, by its id; empty: where it is.
+  using Waking = std::map<std::string, std::string>;
   /// Of one pool, for one urgent host.
   struct Taking {
     std::string pool;
@@ -92,7 +95,7 @@ struct Room {
   SleepBook book;
   bool settled = true;  ///< nobody sleeps, or waits for room
 };
-/// `slurm`: what runs where, and can be done again. A Slurm job that has other hosts besides sleeps with none of them.
+/// `slurm`: what runs where, and can be done again.
 Room make_room(const RoomFacts& facts, const SlurmLook& slurm, TimePoint now);
 
 /// What owners were promised and no node has room for at present, whoever sleeps and whoever is taken back: a node is

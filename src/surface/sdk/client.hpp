@@ -187,10 +187,10 @@ class Client {
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
   Indexed<model::Host> host_at(const std::string& cluster, const std::string& name, Wait wait);
-  // Asked for: whether it sleeps is told by the host.
-  void suspend_host(const std::string& cluster, const std::string& name, const std::string& reason);
-  /// `node`: it goes on there, with its memory and disks; empty: where it is.
-  void wake_host(const std::string& cluster, const std::string& name, const std::string& node = {});
+  // Asked for, of all or none: whether one sleeps is told by the host. `names` has one or more.
+  void suspend_hosts(const std::string& cluster, const std::vector<std::string>& names, const std::string& reason);
+  /// `node`: they go on there, with memory and disks; empty: where they are.
+  void wake_hosts(const std::string& cluster, const std::vector<std::string>& names, const std::string& node = {});
   /// Asked for: which hosts go is told by the recall, once it is decided.
   model::Recall recall_hosts(const std::string& cluster, const wire::RecallBody& body);
   Indexed<model::Recall> recall_at(const std::string& cluster, std::int64_t number, Wait wait);

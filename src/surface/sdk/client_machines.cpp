@@ -17,6 +17,13 @@ std::string host_path(const std::string& cluster, const std::string& name) {
   return fmt::format("/v1/underway/host/{}/{}", http::percent_encode(cluster), http::percent_encode(name));
 }
 
+/// Those behind the first, which stands in the path.
+boost::json::array all_but_first(const std::vector<std::string>& names) {
+  boost::json::array out;
+  for (std::size_t i = 1; i < names.size(); ++i) out.emplace_back(names[i]);
+  return out;
+}
+
 }  // namespace
 
 void Client::pause_allocation(const std::string& id, const std::string& task) {
@@ -38,13 +45,15 @@ Indexed<model::Host> Client::host_at(const std::string& cluster, const std::stri
   return get_at<model::Host>(host_path(cluster, name), {}, wait);
 }
 
-void Client::suspend_host(const std::string& cluster, const std::string& name, const std::string& reason) {
-  send("PUT", host_path(cluster, name) + "/suspend", {},
-       boost::json::serialize(boost::json::object{{"Reason", reason}}));
+void Client::suspend_hosts(const std::string& cluster, const std::vector<std::string>& names,
+                           const std::string& reason) {
+  send("PUT", host_path(cluster, names.front()) + "/suspend", {},
+       boost::json::serialize(boost::json::object{{"Reason", reason}, {"With", all_but_first(names)}}));
 }
 
-void Client::wake_host(const std::string& cluster, const std::string& name, const std::string& node) {
-  send("PUT", host_path(cluster, name) + "/wake", {}, boost::json::serialize(boost::json::object{{"Node", node}}));
+void Client::wake_hosts(const std::string& cluster, const std::vector<std::string>& names, const std::string& node) {
+  send("PUT", host_path(cluster, names.front()) + "/wake", {},
+       boost::json::serialize(boost::json::object{{"Node", node}, {"With", all_but_first(names)}}));
 }
 
 model::Recall Client::recall_hosts(const std::string& cluster, const wire::RecallBody& body) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "harness/places.hpp"
@@ -71,25 +73,34 @@ class SlurmNodesSleep : public testing::TestWithParam<SlurmRelease> {
     return job;
   }
 
-  /// Until its machine may sleep; the jobs that sleep with it.
-  std::vector<std::string> put_to_rest(const std::string& node) const {
-    std::vector<std::string> suspended;
+  /// Until their machines may sleep; the jobs that sleep with them, by node. Each of them has its say in turn, as if it
+  /// knew nothing of what the others were told.
+  std::map<std::string, std::vector<std::string>> put_to_rest(const std::vector<std::string>& nodes) const {
+    std::map<std::string, std::vector<std::string>> suspended;
+    const slurm::Sleepers all{.to_sleep = {nodes.begin(), nodes.end()}, .away = {nodes.begin(), nodes.end()}};
     EXPECT_TRUE(eventually(seconds(30), [&] {
-      const auto all = records();
-      const auto* now = find(all, node);
-      const auto there = jobs(node);
-      const auto next =
-          slurm::plan_sleep(node, now, there, suspended, slurm::stand_in(all, {node}, there, now->address));
-      suspended = next.suspended;
-      tell(next.commands);
-      return next.done;
+      bool done = true;
+      for (const auto& node : nodes) {
+        const auto records = this->records();
+        const auto* now = find(records, node);
+        const auto there = jobs(node);
+        const auto answers = slurm::stand_in(records, nodes, there, now->address);
+        const auto next = slurm::plan_sleep(node, now, there, suspended[node], answers, all);
+        suspended[node] = next.suspended;
+        tell(next.commands);
+        done = done && next.done;
+      }
+      return done;
     })) << line("sinfo -N -l; squeue");
     return suspended;
   }
-  void wake_up(const std::string& node, std::vector<std::string> suspended, const std::string& address) const {
+  /// `away`: those that sleep on.
+  void wake_up(const std::string& node, std::vector<std::string> suspended,
+               const std::set<std::string>& away = {}) const {
     EXPECT_TRUE(eventually(seconds(30), [&] {
       const auto now = record(node);
-      const auto next = slurm::plan_waking(node, &now, jobs(node), suspended, address, true);
+      const auto next = slurm::plan_waking(node, &now, jobs(node), suspended, "10.9.0.1" + node.substr(1), true,
+                                           {.to_sleep = away, .away = away});
       suspended = next.suspended;
       tell(next.commands);
       return next.done;
@@ -113,7 +124,7 @@ TEST_P(SlurmNodesSleep, KeepTheirJobsForLongerThanSlurmWaitsForANode) {
   const auto job = running("e1", "ticks"), other = running("e1", "others");
   const auto own = site_->submit("-w e1 --wrap 'sleep 300'");
   ASSERT_EQ(line("squeue -h -t PENDING -o %A"), own + "\n") << "the node is full";
-  const auto suspended = put_to_rest("e1");
+  const auto suspended = put_to_rest({"e1"})["e1"];
   EXPECT_THAT(suspended, testing::UnorderedElementsAre(job, other));
   EXPECT_EQ(record("e1").reason, slurm::kAsleepReason);
   freeze("e1");
@@ -124,7 +135,7 @@ TEST_P(SlurmNodesSleep, KeepTheirJobsForLongerThanSlurmWaitsForANode) {
   EXPECT_EQ(state(own), "PENDING\n") << "no job comes";
 
   thaw("e1");
-  wake_up("e1", suspended, "10.9.0.11");
+  wake_up("e1", suspended);
   EXPECT_EQ(record("e1").address, "10.9.0.11");
   EXPECT_TRUE(eventually(seconds(40), [&] {
     return line("xargs < /srv/ticks; xargs < /srv/others") == "1 2 3 4 5 6 7 8\n1 2 3 4 5 6 7 8\n";
@@ -136,18 +147,47 @@ TEST_P(SlurmNodesSleep, KeepTheirJobsForLongerThanSlurmWaitsForANode) {
 
 TEST_P(SlurmNodesSleep, LetGoOfAJobThatIsCancelledMeanwhile) {
   const auto job = running("e2", "ticks");
-  const auto suspended = put_to_rest("e2");
+  const auto suspended = put_to_rest({"e2"})["e2"];
   freeze("e2");
   line("scancel " + job);
   EXPECT_TRUE(eventually(seconds(20), [&] { return line("squeue -h -w e2 -o %A").empty(); })) << line("squeue -t all");
   thaw("e2");
-  wake_up("e2", suspended, "10.9.0.12");
+  wake_up("e2", suspended);
   EXPECT_TRUE(eventually(seconds(30), [&] { return record("e2").state == "IDLE" && record("e2").responds(); }));
   EXPECT_TRUE(eventually(
       seconds(60),
       [&] { return line("ip netns pids e2 | xargs ps -o args= -p").find("slurmstepd") == std::string::npos; }))
       << "what was left of it is ended: " << line("ip netns pids e2 | xargs ps -o args= -p");
   EXPECT_EQ(site_->shell("srun -w e2 --time=1 true").exit_code, 0);
+}
+
+/// A job of two nodes: suspended once for both, it goes on when the second of them is awake, and on both.
+TEST_P(SlurmNodesSleep, GoOnTogetherWithAJobOfBoth) {
+  const auto job = site_->submit(
+      "-N2 -w e[1-2] --wrap \"srun sh -c 'for i in 1 2 3 4 5 6 7 8; do echo \\$i >> /srv/ticks-\\$SLURM_PROCID; sleep "
+      "1; done'\"");
+  const auto ticks = [&] { return line("cat /srv/ticks-0 /srv/ticks-1 2>/dev/null | wc -l"); };
+  ASSERT_TRUE(eventually(seconds(20), [&] { return line("ls /srv | grep -c ticks-") == "2\n"; })) << line("squeue");
+  auto suspended = put_to_rest({"e1", "e2"});
+  EXPECT_THAT(suspended["e1"], testing::ElementsAre(job));
+  EXPECT_THAT(suspended["e2"], testing::ElementsAre(job));
+  freeze("e1");
+  freeze("e2");
+  const auto before = ticks();
+  EXPECT_TRUE(stays(seconds(2 * kSlurmdTimeout), [&] {
+    return is_quiet("e1") && is_quiet("e2") && state(job) == "SUSPENDED\n";
+  })) << line("sinfo -N -l; squeue; tail -n 30 /srv/log/slurmctld");
+  thaw("e1");
+  wake_up("e1", suspended["e1"], {"e2"});
+  EXPECT_TRUE(stays(seconds(3), [&] { return state(job) == "SUSPENDED\n"; })) << "e2 sleeps still";
+  EXPECT_EQ(ticks(), before);
+  thaw("e2");
+  wake_up("e2", suspended["e2"]);
+  EXPECT_TRUE(eventually(seconds(40), [&] {
+    return line("xargs < /srv/ticks-0; xargs < /srv/ticks-1") == "1 2 3 4 5 6 7 8\n1 2 3 4 5 6 7 8\n";
+  })) << line("cat /srv/ticks-*; squeue; tail -n 30 /srv/log/slurmctld");
+  EXPECT_TRUE(eventually(seconds(20), [&] { return state(job) == "COMPLETED\n"; })) << line("squeue -t all");
+  EXPECT_THAT(line("scontrol show job " + job), HasSubstr("Restarts=0"));
 }
 
 /// Its memory was lost. slurmd is not there yet, as nothing has let it start.
@@ -157,7 +197,7 @@ TEST_P(SlurmNodesSleep, ThatWereBootedInsteadHaveTheirJobsQueuedAgainAtOnce) {
              after = site_->submit("--dependency=afterok:" + job + " --wrap true");
   for (const auto& id : {job, kept})
     ASSERT_TRUE(eventually(seconds(20), [&] { return state(id) == "RUNNING\n"; })) << line("squeue");
-  const auto suspended = put_to_rest("e1");
+  const auto suspended = put_to_rest({"e1"})["e1"];
   EXPECT_THAT(suspended, testing::UnorderedElementsAre(job, kept));
   site_->cut("e1");
   const auto begun = std::chrono::steady_clock::now();

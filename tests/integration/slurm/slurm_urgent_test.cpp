@@ -1,14 +1,9 @@
 // The cluster of examples/urgent, on the real thing: machines of QEMU with slurmd in them; when urgent work has no
 // room, one that works on something else sleeps with its Slurm job, which goes on afterwards as if nothing had been.
-#include <gmock/gmock.h>
-
-#include <csignal>
 #include <iostream>
 #include <sstream>
-#include <thread>
 
-#include "harness/cluster.hpp"
-#include "harness/places.hpp"
+#include "harness/slurm/urgent_site.hpp"
 
 namespace underway::harness {
 namespace {
@@ -16,31 +11,8 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-class SlurmUrgent : public testing::Test {
+class SlurmUrgent : public UrgentSite {
  protected:
-  void SetUp() override {
-    images_ = binary_dir() + "/slurm-node-image";
-    if (shell("test -e " + images_ + "/root.erofs").exit_code != 0)
-      GTEST_SKIP() << "there is no root for virtual machines, see " << images_;
-    cluster_.emplace("urgent");
-  }
-  void up() const {
-    const auto done = cluster_->underway({"up", "-var", "images=" + images_, cluster_->directory()}, seconds(400));
-    ASSERT_EQ(done.exit_code, 0) << done.out << done.err << log();
-    ASSERT_TRUE(eventually(seconds(60), [&] { return node("b1").find(" State=IDLE") != std::string::npos; })) << log();
-  }
-  std::string on_login(const std::string& line) const { return cluster_->on("login", line).out; }
-  std::string node(const std::string& name) const { return on_login("scontrol -o show node " + name + " 2>&1"); }
-  /// "SUSPENDED 0": how a Slurm job is, and how often it was started again.
-  std::string job(const std::string& id) const {
-    return on_login("scontrol -o show job " + id +
-                    " | sed 's/.* JobState=\\([A-Z]*\\) .* Restarts=\\([0-9]*\\) .*/\\1 \\2/'");
-  }
-  std::string submit(const std::string& words) const {
-    const auto told = cluster_->on("login", "sbatch --parsable --chdir=/ --output=/dev/null " + words);
-    EXPECT_EQ(told.exit_code, 0) << told.err;
-    return told.out.substr(0, told.out.find('\n'));
-  }
   /// Two jobs of one host each compute, with a file that is open all the time, and say how often they were begun. One
   /// host is there, the other one is made. By host.
   std::map<std::string, std::string> compute() const {
@@ -86,22 +58,6 @@ class SlurmUrgent : public testing::Test {
     return sleeper;
   }
   static std::string other(const std::string& host) { return host == "b1" ? "b2" : "b1"; }
-  std::string hosts() const { return cluster_->underway({"host", "list"}).out; }
-  std::string machines(const std::string& host) const {
-    return shell("pgrep -f 'guest=" + cluster_->name() + "[.]" + host + "[ ,]'").out;
-  }
-  std::string on(const std::string& host, const std::string& line) const {
-    return cluster_->underway({"host", "exec", host, "--", "/bin/sh", "-c", line}, seconds(30)).out;
-  }
-  std::string log() const {
-    return hosts() + cluster_->underway({"status"}).out + cluster_->underway({"elastic", "status"}).out +
-           on_login("sinfo -N -l; squeue -l; tail -n 30 /var/log/slurm/slurmctld.log") +
-           cluster_->on("mgmt", "tail -n 30 /var/log/slurm/slurmctld.log").out +
-           shell("tail -n 60 " + cluster_->state() + "/agent.log").out;
-  }
-
-  std::string images_;
-  std::optional<Cluster> cluster_;
 };
 
 TEST_F(SlurmUrgent, WorkThatCanWaitSleepsForWorkThatCannot) {
@@ -139,13 +95,6 @@ TEST_F(SlurmUrgent, WorkThatCanWaitSleepsForWorkThatCannot) {
 /// who is of the account that paid for the pool: he says nothing of a partition.
 TEST_F(SlurmUrgent, WhatSleepsGoesOnOnAHostThatIsFreed) {
   up();
-  const auto holder = [&](const std::string& host) {
-    for (const std::string metal : {"m1", "m2"}) {
-      const auto path = "/var/lib/underway-node/machines/" + cluster_->name() + "." + host;
-      if (cluster_->on(metal, "test -e " + path).exit_code == 0) return metal;
-    }
-    return std::string();
-  };
   const auto low = compute();
   ASSERT_FALSE(HasFailure());
   const auto high = submit("-A physics -t 10 --wrap 'until [ -e /var/lib/enough ]; do sleep 0.2; done'");
@@ -176,27 +125,17 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
   up();
   const auto low = compute();
   ASSERT_FALSE(HasFailure());
-  const auto kill_everybody = [&] {
-    for (int time = 0; time < 4; ++time) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(500 + 400 * time));
-      for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
-      for (const auto* host : {"m1", "m2"}) ::kill(cluster_->agent_of(host), SIGKILL);
-      const auto done =
-          cluster_->underway({"up", "-detach", "-var", "images=" + images_, cluster_->directory()}, seconds(120));
-      ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
-    }
-  };
   const auto urgent = [&](const std::string& mark) {
     return submit("-p urgent -t 10 --wrap 'until [ -e /var/lib/" + mark + " ]; do sleep 0.2; done'");
   };
   auto high = urgent("first");
-  kill_everybody();
+  kill_everybody(4);
   auto sleeper = sleeper_of(low);
   ASSERT_NE(sleeper, "");
   ASSERT_TRUE(eventually(seconds(120), [&] { return job(high) == "RUNNING 0\n"; })) << log();
   on("u1", "touch /var/lib/first");
   ASSERT_TRUE(eventually(seconds(60), [&] { return job(high) == "COMPLETED 0\n"; })) << log();
-  kill_everybody();
+  kill_everybody(4);
   for (const auto& [host, id] : low)
     ASSERT_TRUE(eventually(seconds(120), [&] { return job(id) == "RUNNING 0\n"; })) << host << log();
 
@@ -235,12 +174,6 @@ TEST_F(SlurmUrgent, WhoeverDiesOnTheWayAndWhateverIsDamaged) {
 
 /// A pool of whose hosts nothing is promised has the room of one of the two.
 TEST_F(SlurmUrgent, WhoWasPromisedNothingGoesBeforeAnybodySleeps) {
-  const auto file = [&](const std::string& name) { return cluster_->directory() + "/" + name; };
-  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
-    const auto at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return at == std::string::npos ? text : text.replace(at, from.size(), to);
-  };
   auto cluster = read_text(file("cluster.hcl"));
   const auto begin = cluster.find("  pool \"urgent\" {"), end = cluster.find("\n  }\n", begin) + 5;
   ASSERT_NE(begin, std::string::npos);

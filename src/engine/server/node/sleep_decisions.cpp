@@ -51,17 +51,21 @@ std::string why_not_asleep(const model::Allocation& allocation) {
   return {};
 }
 
-std::string why_no_room(const Tables& tables, const model::Allocation& allocation) {
+std::string why_no_room(const Tables& tables, const model::Allocation& allocation, const std::set<std::string>& with) {
   const auto node = tables.find_node(allocation.node_id);
   if (!node) return "its node is not known any more";
-  model::Allocation awake = allocation;
-  awake.sleep.reset();
+  const auto once_awake = [](model::Allocation row) {
+    row.sleep.reset();
+    return row;
+  };
+  const auto awake = once_awake(allocation);
   scheduler::Amount used;
   for (const auto& other : tables.allocations_on_node(node->id)) {
     if (other->terminal() || other->id == allocation.id) continue;
-    if (!other->sleeps() && exclude_each_other(awake, *other))
+    const bool wakes = with.contains(other->id);
+    if ((wakes || !other->sleeps()) && exclude_each_other(awake, *other))
       return fmt::format("{} has a core that it has", brief(*other));
-    const auto amount = scheduler::amount_of(*other);
+    const auto amount = scheduler::amount_of(wakes ? once_awake(*other) : *other);
     used.cpu += amount.cpu;
     used.memory_mb += amount.memory_mb;
   }

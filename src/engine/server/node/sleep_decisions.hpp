@@ -10,6 +10,8 @@
 ///
 /// A wish is a row's: whoever dies, server, agent or keeper, it is carried out by the next one.
 
+#include <set>
+
 #include "server/request.hpp"
 
 namespace underway::server {
@@ -35,7 +37,7 @@ std::string why_not_asleep(const model::Allocation&);
 std::string brief(const model::Allocation&);
 
 /// Why the node of an allocation that sleeps has no room for it to wake: "it needs 2048 MiB of memory, 512 are free".
-/// Empty: it has.
-std::string why_no_room(const Tables&, const model::Allocation&);
+/// Empty: it has. `with`: ids of those that are to wake with it, and have their room.
+std::string why_no_room(const Tables&, const model::Allocation&, const std::set<std::string>& with = {});
 
 }  // namespace underway::server

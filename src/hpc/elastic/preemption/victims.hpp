@@ -31,7 +31,7 @@ struct Candidate {
   std::string job;
   std::string account;
   std::int64_t priority = 0;
-  std::vector<std::string> hosts;
+  std::vector<std::string> hosts;        ///< one on which it has twice as much stands here twice
   std::int64_t cpus = 1, memory_mb = 0;  ///< on each of them
   bool suspendable = true;
   Duration lost{};     ///< work that has to be done again; 0 where memory is kept

@@ -63,6 +63,21 @@ TEST(Victims, TakeTheCheaperHostsAndUseAJobOnBothOnce) {
   EXPECT_THAT(chosen.hosts, ElementsAre("h1", "h2"));
 }
 
+TEST(Victims, MayHaveSeveralPartsOnOneHost) {
+  const std::vector<Candidate> few = {candidate("wide", {"h1", "h1", "h2"}, 4, 10s), candidate("a", {"h2"}, 4, 10s)};
+  auto chosen = choose_victims(urgent(1, 8), hosts({"h1", "h2"}), few, {});
+  ASSERT_TRUE(chosen.found) << chosen.why;
+  EXPECT_THAT(chosen.jobs, ElementsAre("wide"));
+  EXPECT_THAT(chosen.hosts, ElementsAre("h1"));
+  auto many = few;
+  for (std::size_t i = 0; i < kExactCandidates; ++i)
+    many.push_back(candidate(fmt::format("b{}", i), {fmt::format("h{}", i + 3)}, 4, 10s));
+  chosen = choose_victims(urgent(1, 8), hosts({"h1", "h2", "h3", "h4", "h5"}), many, {});
+  ASSERT_TRUE(chosen.found) << chosen.why;
+  EXPECT_THAT(chosen.jobs, ElementsAre("wide"));
+  EXPECT_LE(chosen.bound, chosen.cost);
+}
+
 TEST(Victims, AreNotNeededWhereThereIsRoom) {
   auto free = hosts({"h1"});
   free[0].cpus_free = 8;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/text.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::growth {
@@ -30,17 +31,21 @@ slurm::QueuedJob job(const std::string& id, std::vector<std::string> nodes) {
   out.nodes = std::move(nodes);
   return out;
 }
+/// "v1", or "v1, v2" of those that sleep together.
 std::vector<std::string> napping(const Room& room) {
   std::vector<std::string> out;
-  for (const auto& nap : room.sleep) out.push_back(nap.host);
+  for (const auto& nap : room.sleep) out.push_back(join(nap.hosts, ", "));
   return out;
 }
 
-/// "v1", or "v1 to n2".
+/// "v1", or "v1 to n2", or "v1, v2" of those that wake together.
 std::vector<std::string> waking(const Room& room) {
   std::vector<std::string> out;
-  for (const auto& waking : room.wake)
-    out.push_back(waking.to_node.empty() ? waking.host : waking.host + " to " + waking.to_node);
+  for (const auto& group : room.wake) {
+    std::vector<std::string> words;
+    for (const auto& [host, node] : group) words.push_back(node.empty() ? host : host + " to " + node);
+    out.push_back(join(words, ", "));
+  }
   return out;
 }
 
@@ -57,6 +62,11 @@ class MakingRoom : public ::testing::Test {
     auto room = make_room(facts, {queue, {}, redo}, now);
     facts.book = room.book;
     return room;
+  }
+
+  void have_slept(const std::string& host, int times) {
+    for (int i = 0; i < times; ++i)
+      facts.book.sleeps.push_back({.job = host, .cpus = 1, .since = 2 * i + 1, .until = 2 * i + 2});
   }
 
   RoomFacts facts;
@@ -92,14 +102,9 @@ TEST_F(MakingRoom, AsksNobodyTwiceAndNobodyWhenThereIsRoom) {
   EXPECT_THAT(look().sleep, SizeIs(1)) << "that room is for one of them";
 }
 
-TEST_F(MakingRoom, LeavesAJobOfSeveralHostsAndPromisesAlone) {
+TEST_F(MakingRoom, LeavesAloneWhoWasPromisedToBe) {
   facts.urgent = {{"u1", "urgent", 500, 1000}};
-  queue.push_back(job("wide", {"v1", "v3", "v4"}));
-  EXPECT_THAT(napping(look()), ElementsAre("v2"));
-
-  facts.book.sleeps = {{.job = "v2", .cpus = 1, .since = 1, .until = 2},
-                       {.job = "v2", .cpus = 1, .since = 3, .until = 4},
-                       {.job = "v2", .cpus = 1, .since = 5, .until = 6}};
+  for (const auto& host : facts.yielding) have_slept(host.name, 3);
   const auto room = look();
   EXPECT_THAT(room.sleep, IsEmpty());
   EXPECT_THAT(room.lines, ElementsAre(HasSubstr("u1 waits for room, and nobody can make it")));
@@ -163,7 +168,125 @@ TEST_F(MakingRoom, LeavesThoseAloneWhomSomebodyElsePutToSleep) {
   EXPECT_THAT(room.lines, IsEmpty());
 }
 
-/// The same, and on m2 two hosts of whom nothing is promised.
+/// The same, and v1 and v3 share a Slurm job, one on each node. The others are promised to sleep no more.
+class MakingRoomTogether : public MakingRoom {
+ protected:
+  MakingRoomTogether() {
+    queue.push_back(job("wide", {"v1", "v3"}));
+    have_slept("v2", 3);
+    have_slept("v4", 3);
+    facts.urgent = {{"u1", "urgent", 500, 1000}};
+  }
+  void both_sleep(Duration since = minutes(5)) {
+    for (const auto i : {0, 2}) {
+      auto& host = facts.yielding[static_cast<std::size_t>(i)];
+      host = asleep(host);
+      facts.book.sleeps.push_back({.job = host.name, .cpus = 1, .since = unix_nanos(kAtNoon - since)});
+    }
+    queue.back().state = "SUSPENDED";
+    facts.urgent.clear();
+  }
+};
+
+TEST_F(MakingRoomTogether, PutsAllHostsOfAJobToSleepAsOne) {
+  const auto room = look();
+  EXPECT_THAT(napping(room), ElementsAre("v1, v3"));
+  EXPECT_EQ(room.sleep[0].why, "makes room for u1");
+  EXPECT_EQ(room.book.sleeps.size(), 8U) << "each of them is in the book";
+  facts.urgent.push_back({"u2", "urgent", 500, 1000});
+  EXPECT_THAT(napping(make_room(facts, {queue, {}, redo}, kAtNoon)), ElementsAre("v1, v3"))
+      << "each node has room for one then";
+}
+
+TEST_F(MakingRoomTogether, TakesOneAloneBeforeTheTwo) {
+  facts.book.sleeps.clear();
+  EXPECT_THAT(napping(look()), ElementsAre("v2"));
+}
+
+TEST_F(MakingRoomTogether, CountsAllThatAGroupHasOfANode) {
+  facts.yielding[2].node = "n1";
+  facts.urgent = {{"u1", "urgent", 1000, 2000}};
+  EXPECT_THAT(napping(look()), ElementsAre("v1, v3"));
+}
+
+TEST_F(MakingRoomTogether, LeavesAGroupAloneOfWhichOneCannotSleep) {
+  const auto none = [&](const std::string& why) { EXPECT_THAT(look().sleep, IsEmpty()) << why; };
+  queue.back().nodes.push_back("login");
+  none("a host of it is no machine that yields");
+  queue.back().nodes.pop_back();
+  have_slept("v3", 3);
+  none("v3 is promised to sleep no more");
+  std::erase_if(facts.book.sleeps, [](const auto& sleep) { return sleep.job == "v3"; });
+  facts.yielding[2].to_sleep = true;
+  none("somebody else has put v3 to sleep");
+  facts.yielding[2].to_sleep = false;
+  facts.yielding[2].node.clear();
+  none("v3 has no node");
+  facts.yielding[2].node = "n2";
+  queue.push_back(job("other", {"v3", "v4"}));
+  none("v4 shares a job with one of them, and is promised to sleep no more");
+  queue.pop_back();
+  EXPECT_THAT(napping(look()), ElementsAre("v1, v3"));
+}
+
+TEST_F(MakingRoomTogether, PartsOfAHeterogeneousJobGoTogether) {
+  queue.back() = job("17+0", {"v1"});
+  queue.push_back(job("17+1", {"v3"}));
+  EXPECT_THAT(napping(look()), ElementsAre("v1, v3"));
+}
+
+/// As after a restart of the server: all that is known is what the tables and Slurm have.
+TEST_F(MakingRoomTogether, WakesAllOrNone) {
+  both_sleep();
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  EXPECT_THAT(look().wake, IsEmpty()) << "v3 has no room";
+  facts.nodes[1] = {"n2", "m2", 500, 1000};
+  EXPECT_THAT(waking(look()), ElementsAre("v1, v3"));
+  facts.nodes = {{"n1", "m1", 1000, 2000}, {"n2", "m2", 0, 0}};
+  EXPECT_THAT(waking(look()), ElementsAre("v1, v3 to n1"));
+  facts.yielding[2].stayed = true;
+  EXPECT_THAT(look().wake, IsEmpty()) << "v3 could not go there before";
+  facts.yielding[2].stayed = false;
+  facts.yielding[2].asleep = false;
+  EXPECT_THAT(look().wake, IsEmpty()) << "it is falling asleep still";
+  facts.yielding[2].asleep = facts.yielding[2].moves = true;
+  EXPECT_THAT(look().wake, IsEmpty()) << "it is on its way";
+}
+
+TEST_F(MakingRoomTogether, WakesEachForItselfWhenTheirJobWasCancelledMeanwhile) {
+  both_sleep();
+  queue.pop_back();
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  EXPECT_THAT(waking(look()), ElementsAre("v1"));
+}
+
+TEST_F(MakingRoomTogether, KeepsRoomForAGroupWhosePromiseIsOver) {
+  both_sleep(hours(5));
+  facts.yielding[1] = asleep(facts.yielding[1]);
+  facts.book.sleeps.push_back({.job = "v2", .cpus = 1, .since = unix_nanos(kAtNoon - minutes(5))});
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  EXPECT_THAT(look().wake, IsEmpty()) << "the room of v1 is not for v2";
+  facts.nodes[1] = {"n2", "m2", 500, 1000};
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  const auto room = look();
+  EXPECT_THAT(waking(room), ElementsAre("v1, v3")) << "before anybody urgent";
+  EXPECT_THAT(room.sleep, IsEmpty());
+}
+
+TEST_F(MakingRoomTogether, AllComeBackWhenOneCouldNotSleep) {
+  facts.yielding[0].to_sleep = facts.yielding[0].ours = true;
+  auto room = look();
+  EXPECT_THAT(waking(room), ElementsAre("v1")) << "v3 runs on";
+  EXPECT_THAT(room.sleep, IsEmpty());
+  both_sleep();
+  facts.yielding[2].to_sleep = facts.yielding[2].asleep = false;
+  facts.nodes[0] = {"n1", "m1", 500, 1000};
+  facts.urgent = {{"u1", "urgent", 500, 1000}};
+  room = look();
+  EXPECT_THAT(waking(room), ElementsAre("v1")) << "before anybody urgent";
+}
+
+/// The same as at first, and on m2 two hosts of whom nothing is promised.
 class TakingRoom : public MakingRoom {
  protected:
   TakingRoom() {

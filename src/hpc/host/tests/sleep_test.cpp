@@ -72,7 +72,7 @@ class HostSleep : public ::testing::Test {
 TEST_F(HostSleep, WaitsForSlurmAndThenHasItsMachineSleep) {
   slurm_has(SlurmMembership::admitted);
   EXPECT_EQ(next(), SleepStep::Kind::none);
-  desk.run(SleepHost{"demo", "v1", "power cut"});
+  desk.run(SleepHosts{"demo", {"v1"}, "power cut"});
   EXPECT_EQ(host()->sleep, "power cut");
   EXPECT_EQ(next(), SleepStep::Kind::none) << "its Slurm jobs run";
   slurm_has(SlurmMembership::resting);
@@ -82,14 +82,14 @@ TEST_F(HostSleep, WaitsForSlurmAndThenHasItsMachineSleep) {
   reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, true, ""});
   EXPECT_TRUE(machine()->sleeps());
 
-  desk.run(WakeHost{"demo", "v1"});
+  desk.run(WakeHosts{"demo", {{"v1", ""}}});
   EXPECT_EQ(host()->sleep, "");
   EXPECT_FALSE(machine()->sleep->wanted) << "its room is its own at once";
 }
 
 TEST_F(HostSleep, IsGivenUpWhenItsMachineCannot) {
   slurm_has(SlurmMembership::resting);
-  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(SleepHosts{"demo", {"v1"}, ""});
   EXPECT_EQ(host()->sleep, "it was asked for");
   desk.run(server::SleepAllocation{machine()->id});
   reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, false, "the disk is full"});
@@ -97,44 +97,44 @@ TEST_F(HostSleep, IsGivenUpWhenItsMachineCannot) {
   desk.run(GiveUpSleep{"demo", "v1"});
   EXPECT_EQ(host()->sleep, "");
   EXPECT_EQ(next(), SleepStep::Kind::none);
-  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(SleepHosts{"demo", {"v1"}, ""});
   EXPECT_EQ(next(), SleepStep::Kind::sleep) << "it is tried again when it is asked for again";
 }
 
 TEST_F(HostSleep, OfOneThatIsToGoEnds) {
   slurm_has(SlurmMembership::resting);
-  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(SleepHosts{"demo", {"v1"}, ""});
   desk.run(server::SleepAllocation{machine()->id});
   auto goes = *host();
   goes.status = model::HostStatus::stopping;
   desk.commit({tables::PutHost{goes}});
   EXPECT_EQ(next(), SleepStep::Kind::wake) << "its Slurm jobs are waited for, and have to run for that";
-  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("it was done")) << "the wish stands already";
+  EXPECT_THAT(refusal(SleepHosts{"demo", {"v1"}, ""}).text(), HasSubstr("it was done")) << "the wish stands already";
 }
 
 TEST_F(HostSleep, IsRefusedWithTheCause) {
-  EXPECT_EQ(refusal(SleepHost{"demo", "v9", ""}).code(), Code::not_found);
-  EXPECT_EQ(refusal(WakeHost{"demo", "v9"}).code(), Code::not_found);
+  EXPECT_EQ(refusal(SleepHosts{"demo", {"v9"}, ""}).code(), Code::not_found);
+  EXPECT_EQ(refusal(WakeHosts{"demo", {{"v9", ""}}}).code(), Code::not_found);
   auto other = *host();
   other.provider = "local";
   desk.commit({tables::PutHost{other}});
-  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("its provider is 'local'"));
+  EXPECT_THAT(refusal(SleepHosts{"demo", {"v1"}, ""}).text(), HasSubstr("its provider is 'local'"));
   other.provider = "qemu";
   other.status = model::HostStatus::stopping;
   desk.commit({tables::PutHost{other}});
-  EXPECT_THAT(refusal(SleepHost{"demo", "v1", ""}).text(), HasSubstr("it is to go"));
+  EXPECT_THAT(refusal(SleepHosts{"demo", {"v1"}, ""}).text(), HasSubstr("it is to go"));
 }
 
 TEST_F(HostSleep, IsNotWokenIntoRoomThatOthersHave) {
   slurm_has(SlurmMembership::resting);
-  desk.run(SleepHost{"demo", "v1", ""});
+  desk.run(SleepHosts{"demo", {"v1"}, ""});
   desk.run(server::SleepAllocation{machine()->id});
   reported(model::ClientStatus::running, model::AllocSleepReport{machine()->sleep->since, true, ""});
   auto job = server::testing::make_job("other");
   job.groups[0].tasks[0].resources.memory_mb = 600;
   desk.register_job(job);
   ASSERT_EQ(desk.live("other").size(), 1U);
-  const auto lacks = refusal(WakeHost{"demo", "v1"});
+  const auto lacks = refusal(WakeHosts{"demo", {{"v1", ""}}});
   EXPECT_EQ(lacks.code(), Code::exhausted);
   EXPECT_THAT(lacks.text(), HasSubstr("m1 has 424 free"));
   EXPECT_NE(host()->sleep, "");
@@ -232,11 +232,11 @@ TEST_F(HostMove, BeginsAnewWhereItGoesWhenItsMachineIsLost) {
 
 TEST_F(HostMove, IsWokenElsewhereWhenItsRoomIsAnothers) {
   slurm_has(SlurmMembership::resting);
-  desk.run(SleepHost{"demo", "v1", "makes room for u1"});
+  desk.run(SleepHosts{"demo", {"v1"}, "makes room for u1"});
   desk.run(server::SleepAllocation{first});
   sleeps(first);
   const auto there = here == server::testing::uuid(1) ? server::testing::uuid(2) : server::testing::uuid(1);
-  desk.run(WakeHost{"demo", "v1", there});
+  desk.run(WakeHosts{"demo", {{"v1", there}}});
   EXPECT_EQ(host()->sleep, "makes room for u1") << "until it runs there it sleeps for that";
   EXPECT_TRUE(host()->sleeps_to_move);
   const auto second = machine()->id;
@@ -250,6 +250,106 @@ TEST_F(HostMove, IsWokenElsewhereWhenItsRoomIsAnothers) {
   EXPECT_EQ(next(), SleepStep::Kind::arrive);
   desk.run(ArriveHost{"demo", "v1"});
   EXPECT_EQ(host()->sleep, "");
+}
+
+/// And with a host v2 on the other node. A Slurm job is on both.
+class HostsTogether : public HostMove {
+ protected:
+  HostsTogether() {
+    auto job = *desk.tables.find_job("default", "demo-burst-hosts");
+    job.groups.push_back(job.groups[0]);
+    job.groups[1].name = "v2";
+    desk.register_job(job);
+    auto second = *host();
+    second.name = "v2";
+    second.machine_node.clear();
+    desk.commit({tables::PutHost{second}});
+    runs("v2");
+    desk.run(RecordMachines{"demo", "burst", {}});
+    for (const auto* name : {"v1", "v2"}) rests(name, {"7"});
+  }
+  tables::Row<model::Host> host_of(const std::string& name) { return desk.tables.find_host("demo", name); }
+  tables::Row<model::Allocation> machine_at(const std::string& name) { return machine_of(desk.tables, *host_of(name)); }
+  void rests(const std::string& name, std::vector<std::string> jobs) {
+    desk.commit({tables::put_record(model::SlurmMember{
+        .cluster = "demo", .host = name, .status = SlurmMembership::resting, .suspended = std::move(jobs)})});
+  }
+  void runs(const std::string& name) {
+    says(machine_at(name)->id, server::testing::report(machine_at(name)->id, model::ClientStatus::running));
+  }
+  void fall_asleep(const std::string& name) {
+    desk.run(server::SleepAllocation{machine_at(name)->id});
+    sleeps(machine_at(name)->id);
+    desk.run(RecordMachines{"demo", "burst", {}});
+  }
+  void both_sleep() {
+    desk.run(SleepHosts{"demo", {"v1", "v2"}, "power cut"});
+    for (const auto* name : {"v1", "v2"}) fall_asleep(name);
+  }
+};
+
+TEST_F(HostsTogether, FallAsleepAllOrNone) {
+  auto goes = *host_of("v2");
+  goes.status = model::HostStatus::stopping;
+  desk.commit({tables::PutHost{goes}});
+  EXPECT_THAT(refusal(SleepHosts{"demo", {"v1", "v2"}, ""}).text(), HasSubstr("host 'v2' cannot sleep"));
+  goes.status = model::HostStatus::running;
+  desk.commit({tables::PutHost{goes}});
+  desk.run(SleepHosts{"demo", {"v1", "v2"}, "power cut"});
+  EXPECT_EQ(host_of("v1")->sleep, "power cut");
+  EXPECT_EQ(host_of("v2")->sleep, "power cut");
+}
+
+TEST_F(HostsTogether, WakeAllOrNone) {
+  both_sleep();
+  const auto alone = refusal(WakeHosts{"demo", {{"v1", ""}}});
+  EXPECT_EQ(alone.code(), Code::conflict);
+  EXPECT_THAT(alone.text(), HasSubstr("the Slurm job 7 sleeps on v2, too"));
+  EXPECT_THAT(alone.text(), HasSubstr("`underway host wake v1 v2`"));
+  auto job = server::testing::make_job("other");
+  job.groups[0].tasks[0].resources.memory_mb = 600;
+  desk.register_job(job);
+  ASSERT_EQ(desk.live("other").size(), 1U) << "it has the room of one of them";
+  EXPECT_EQ(refusal(WakeHosts{"demo", {{"v1", ""}, {"v2", ""}}}).code(), Code::exhausted);
+  auto ended = *desk.live("other")[0];
+  ended.desired_status = model::DesiredStatus::stop;
+  ended.client_status = model::ClientStatus::complete;
+  desk.commit({tables::PutAllocation{ended}});
+  desk.run(WakeHosts{"demo", {{"v1", ""}, {"v2", ""}}});
+  EXPECT_EQ(host_of("v1")->sleep, "");
+  EXPECT_EQ(host_of("v2")->sleep, "");
+  EXPECT_FALSE(machine_at("v2")->sleep->wanted);
+}
+
+TEST_F(HostsTogether, WakeEachForItselfWhenTheirJobIsOver) {
+  both_sleep();
+  for (const auto* name : {"v1", "v2"}) rests(name, {});
+  desk.run(WakeHosts{"demo", {{"v1", ""}}});
+  EXPECT_EQ(host_of("v1")->sleep, "");
+  EXPECT_NE(host_of("v2")->sleep, "");
+}
+
+TEST_F(HostsTogether, DoNotTakeRoomOfOneNodeTwice) {
+  auto second = *machine_at("v2");
+  second.node_id = here;  // as after a node was given less memory
+  desk.commit({tables::PutAllocation{second}});
+  both_sleep();
+  EXPECT_EQ(refusal(WakeHosts{"demo", {{"v1", ""}, {"v2", ""}}}).code(), Code::exhausted)
+      << "there is room for either of them";
+}
+
+TEST_F(HostsTogether, ComeBackWhenOneOfThemCannotSleep) {
+  desk.run(SleepHosts{"demo", {"v1", "v2"}, "power cut"});
+  fall_asleep("v1");
+  desk.run(server::SleepAllocation{machine_at("v2")->id});
+  auto full = server::testing::report(machine_at("v2")->id, model::ClientStatus::running);
+  full.sleep = model::AllocSleepReport{machine_at("v2")->sleep->since, false, "the disk is full"};
+  says(full.id, full);
+  EXPECT_EQ(next_sleep_step(desk.tables, cluster, *host_of("v2")).kind, SleepStep::Kind::give_up);
+  desk.run(GiveUpSleep{"demo", "v2"});
+  EXPECT_EQ(host_of("v2")->sleep, "");
+  EXPECT_EQ(host_of("v1")->sleep, "") << "its job could do nothing on v2 without it";
+  EXPECT_FALSE(machine_at("v1")->sleep->wanted);
 }
 
 }  // namespace

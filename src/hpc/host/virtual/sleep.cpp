@@ -1,5 +1,7 @@
 #include "host/virtual/sleep.hpp"
 
+#include <set>
+
 #include "base/text.hpp"
 #include "server/node/move_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
@@ -59,22 +61,25 @@ std::optional<MachineMove> move_of(const tables::Tables& tables, const model::Ho
   return std::nullopt;
 }
 
-server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHost& request,
-                                         const server::Context& context) {
-  const auto current = get_host(tables, request.cluster, request.name);
-  if (!current->sleep.empty()) return {};
-  Error error(Code::conflict, fmt::format("host '{}' cannot sleep", request.name));
-  if (current->provider != "qemu")
-    throw Error(Code::unsupported, error.message())
-        .because(fmt::format("its provider is '{}': only virtual machines can", current->provider));
-  if (goes(*current)) throw error.because("it is to go");
-  const auto machine = machine_of(tables, *current);
-  if (!machine || machine->client_status != model::ClientStatus::running)
-    throw error.because(current->status_description.empty() ? "its machine does not run" : current->status_description);
-  return wish(*current, request.why.empty() ? "it was asked for" : request.why, context);
+namespace {
+
+void add(server::Decision<server::Nothing>& decision, server::Decision<server::Nothing> more) {
+  for (auto& change : more.changes) decision.changes.push_back(std::move(change));
 }
 
-namespace {
+server::Decision<server::Nothing> put_to_sleep(const tables::Tables& tables, const model::Host& host,
+                                               const std::string& why, const server::Context& context) {
+  if (!host.sleep.empty()) return {};
+  Error error(Code::conflict, fmt::format("host '{}' cannot sleep", host.name));
+  if (host.provider != "qemu")
+    throw Error(Code::unsupported, error.message())
+        .because(fmt::format("its provider is '{}': only virtual machines can", host.provider));
+  if (goes(host)) throw error.because("it is to go");
+  const auto machine = machine_of(tables, host);
+  if (!machine || machine->client_status != model::ClientStatus::running)
+    throw error.because(host.status_description.empty() ? "its machine does not run" : host.status_description);
+  return wish(host, why.empty() ? "it was asked for" : why, context);
+}
 
 /// Until its machine runs there, everything is as while it sleeps.
 server::Decision<server::Nothing> wake_elsewhere(const tables::Tables& tables, const model::Host& current,
@@ -88,25 +93,80 @@ server::Decision<server::Nothing> wake_elsewhere(const tables::Tables& tables, c
   return decision;
 }
 
+server::Decision<server::Nothing> wake_in_place(const tables::Tables& tables, const model::Host& host,
+                                                const server::Context& context) {
+  auto decision = wish(host, {}, context);
+  // Its room is its own from now on, before anybody else is given it.
+  const auto machine = machine_of(tables, host);
+  if (machine && machine->sleep && machine->sleep->wanted)
+    add(decision, server::decide(tables, server::WakeAllocation{machine->id}, context));
+  return decision;
+}
+
+/// By Slurm job that sleeps, the hosts of a cluster on which it does, and which are to sleep until they are woken.
+std::map<std::string, std::vector<std::string>> sleepers_by_job(const tables::Tables& tables,
+                                                                const std::string& cluster) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& host : tables.hosts(cluster)) {
+    if (host->sleep.empty() || host->sleeps_to_move) continue;
+    const auto member = tables::find_record<model::SlurmMember>(tables, cluster + "/" + host->name);
+    if (!member) continue;
+    for (const auto& job : member->suspended) out[job].push_back(host->name);
+  }
+  return out;
+}
+
+/// A job of which one host is awake can do nothing, and its connections do not last for ever.
+void require_whole_jobs(const tables::Tables& tables, const WakeHosts& request) {
+  for (const auto& [job, sleepers] : sleepers_by_job(tables, request.cluster)) {
+    std::vector<std::string> named, lacking;
+    for (const auto& name : sleepers) (request.hosts.contains(name) ? named : lacking).push_back(name);
+    if (named.empty() || lacking.empty()) continue;
+    throw Error(Code::conflict, fmt::format("{} cannot be woken alone", join_some(named, 5)))
+        .because(fmt::format("the Slurm job {} sleeps on {}, too", job, join_some(lacking, 20)))
+        .advise(fmt::format("name all of them: `underway host wake {} {}`", join(named, " "), join(lacking, " ")));
+  }
+}
+
+/// Of those that go on where they are.
+std::set<std::string> machines_in_place(const tables::Tables& tables, const WakeHosts& request) {
+  std::set<std::string> out;
+  for (const auto& [name, to_node] : request.hosts) {
+    const auto machine = machine_of(tables, *get_host(tables, request.cluster, name));
+    if (machine && machine->sleeps() && (to_node.empty() || machine->node_id == to_node)) out.insert(machine->id);
+  }
+  return out;
+}
+
 }  // namespace
 
-server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHost& request,
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHosts& request,
                                          const server::Context& context) {
-  const auto current = get_host(tables, request.cluster, request.name);
-  if (current->sleep.empty()) return {};
-  const auto machine = machine_of(tables, *current);
-  if (!request.to_node.empty() && machine && machine->sleeps() && machine->node_id != request.to_node)
-    return wake_elsewhere(tables, *current, *machine, request.to_node, context);
-  const auto lacks = machine && machine->sleeps() ? server::why_no_room(tables, *machine) : std::string();
-  if (!lacks.empty())
-    throw Error(Code::exhausted, fmt::format("host '{}' cannot be woken", request.name))
-        .because(lacks)
-        .advise("have something else sleep or stop on that node: `underway node status` has what runs there");
-  auto decision = wish(*current, {}, context);
-  // Its room is its own from now on, before anybody else is given it.
-  if (machine && machine->sleep && machine->sleep->wanted) {
-    auto wake = server::decide(tables, server::WakeAllocation{machine->id}, context);
-    for (auto& change : wake.changes) decision.changes.push_back(std::move(change));
+  server::Decision<server::Nothing> decision;
+  for (const auto& name : request.names)
+    add(decision, put_to_sleep(tables, *get_host(tables, request.cluster, name), request.why, context));
+  return decision;
+}
+
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHosts& request,
+                                         const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  require_whole_jobs(tables, request);
+  const auto in_place = machines_in_place(tables, request);
+  for (const auto& [name, to_node] : request.hosts) {
+    const auto current = get_host(tables, request.cluster, name);
+    if (current->sleep.empty()) continue;
+    const auto machine = machine_of(tables, *current);
+    if (machine && machine->sleeps() && !in_place.contains(machine->id)) {
+      add(decision, wake_elsewhere(tables, *current, *machine, to_node, context));
+      continue;
+    }
+    const auto lacks = machine && machine->sleeps() ? server::why_no_room(tables, *machine, in_place) : std::string();
+    if (!lacks.empty())
+      throw Error(Code::exhausted, fmt::format("host '{}' cannot be woken", name))
+          .because(lacks)
+          .advise("have something else sleep or stop on that node: `underway node status` has what runs there");
+    add(decision, wake_in_place(tables, *current, context));
   }
   return decision;
 }
@@ -168,7 +228,23 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Giv
                                          const server::Context& context) {
   const auto current = tables.find_host(request.cluster, request.name);
   if (!current || current->sleep.empty()) return {};
-  return wish(*current, {}, context);
+  auto decision = wish(*current, {}, context);
+  std::set<std::string> others, machines;
+  for (const auto& [job, sleepers] : sleepers_by_job(tables, request.cluster)) {
+    if (std::find(sleepers.begin(), sleepers.end(), request.name) != sleepers.end())
+      others.insert(sleepers.begin(), sleepers.end());
+  }
+  others.erase(request.name);
+  for (const auto& name : others) {
+    if (const auto machine = machine_of(tables, *tables.find_host(request.cluster, name))) machines.insert(machine->id);
+  }
+  for (const auto& name : others) {
+    const auto other = tables.find_host(request.cluster, name);
+    const auto machine = machine_of(tables, *other);
+    const bool has_room = !machine || !machine->sleeps() || server::why_no_room(tables, *machine, machines).empty();
+    if (has_room) add(decision, wake_in_place(tables, *other, context));
+  }
+  return decision;
 }
 
 }  // namespace underway::host

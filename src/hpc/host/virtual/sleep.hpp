@@ -2,32 +2,41 @@
 /// @file
 /// Hosts whose virtual machines sleep: what one is asked, and how that follows its way through Slurm and its node.
 ///
-///   SleepHost      the wish, on the host's row
+///   SleepHosts     the wish, on the host's row
 ///   Slurm rests    no job comes, those that are there are suspended     slurm/elastic/member_controller.hpp
 ///   machine sleeps its allocation is asked to                           server/node/sleep_decisions.hpp
-///   WakeHost       the opposite wish: the machine first, Slurm then
+///   WakeHosts      the opposite wish: the machine first, Slurm then
 ///
 /// A machine that goes to another node (server/node/move_decisions.hpp) sleeps on its way, and so does its host: once
 /// that node is ready for it, the wish is written down here, and it is taken back when the machine runs there.
+
+#include <map>
+#include <string>
+#include <vector>
 
 #include "server/request.hpp"
 
 namespace underway::host {
 
-/// Has the machine of a host sleep; nothing happens when that is asked for already. `why`: for people. Errors:
-/// not_found; unsupported (its provider is not "qemu"); conflict (its machine does not run, or the host is to go).
-struct SleepHost {
-  std::string cluster, name, why;
+/// Has the machines of hosts of a cluster sleep, all or none; nothing happens of whom that is asked for already. `why`:
+/// for people. Errors: not_found; unsupported (a provider is not "qemu"); conflict (a machine does not run, or a host
+/// is to go).
+struct SleepHosts {
+  std::string cluster;
+  std::vector<std::string> names;
+  std::string why;
 };
-server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHost& request,
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const SleepHosts& request,
                                          const server::Context& context);
 
-/// And be awake. Nothing happens when it is not to sleep. `to_node`: it goes on there, with its memory and disks;
-/// empty: where it is. Errors: not_found; exhausted (others have its room), and those of server::MoveAllocation.
-struct WakeHost {
-  std::string cluster, name, to_node = {};
+/// And be awake, all or none. Nothing happens of one that is not to sleep. `hosts`: by their names, ids of the nodes
+/// where they go on, with memory and disks; empty: where they are. Errors: not_found; conflict (Slurm jobs of theirs
+/// sleep on hosts that are not named); exhausted (others have the room), and those of server::MoveAllocation.
+struct WakeHosts {
+  std::string cluster;
+  std::map<std::string, std::string> hosts;
 };
-server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHost& request,
+server::Decision<server::Nothing> decide(const tables::Tables& tables, const WakeHosts& request,
                                          const server::Context& context);
 
 /// On its way to another node.
@@ -67,7 +76,8 @@ struct ArriveHost {
 server::Decision<server::Nothing> decide(const tables::Tables& tables, const ArriveHost& request,
                                          const server::Context& context);
 
-/// It could not be put to sleep, and runs on: the wish is taken back. The reason stays with its allocation.
+/// It could not be put to sleep, and runs on: the wish is taken back, and that of hosts with which it shares Slurm
+/// jobs, as far as they have their room still. The reason stays with its allocation.
 struct GiveUpSleep {
   std::string cluster, name;
 };

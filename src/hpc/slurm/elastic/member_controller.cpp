@@ -30,6 +30,33 @@ bool goes(const model::Host& host) {
   return host.status == model::HostStatus::stopping || host.status == model::HostStatus::stopped;
 }
 
+/// As the tables have it; nobody has looked at it.
+MemberHost member_host(const tables::Tables& tables, const model::Host& row) {
+  const auto cluster = tables.find_cluster(row.cluster);
+  return {.name = row.name,
+          .address = cluster ? address_of(*cluster, row) : "",
+          .wanted = !goes(row),
+          .runs = row.status == model::HostStatus::running || row.status == model::HostStatus::stopping,
+          .to_sleep = !row.sleep.empty() && !goes(row),
+          .asleep = row.asleep,
+          .moves = row.sleeps_to_move,
+          .node_id = row.node_id,
+          .known = tables::find_record<SlurmMember>(tables, row.cluster + "/" + row.name)};
+}
+
+/// Hosts of the cluster's other pools, as far as their agents tell.
+std::vector<MemberHost> hosts_elsewhere(const tables::Tables& tables, const std::string& cluster,
+                                        const std::string& pool) {
+  std::vector<MemberHost> out;
+  for (const auto& row : tables.hosts(cluster)) {
+    if (row->pool == pool) continue;
+    out.push_back(member_host(tables, *row));
+    const auto node = row->node_id.empty() ? nullptr : tables.find_node(row->node_id);
+    if (node && !node->silent()) out.back().reasons.emplace();
+  }
+  return out;
+}
+
 }  // namespace
 
 MemberController::MemberController(server::Server& server, async::Pool& pool, async::Executor executor, Options options)
@@ -162,7 +189,10 @@ awaitable<void> MemberController::look_after(tables::Row<model::Cluster> cluster
       } else {
         const auto slurm = co_await ask_slurm(*controller.place, hosts);
         const auto now = unix_nanos(server_.clock().now());
-        auto think = [&] { plan = plan_members(declared ? &pool : nullptr, cluster->name, hosts, slurm, now); };
+        const auto elsewhere = hosts_elsewhere(*co_await server_.read(), cluster->name, name);
+        auto think = [&] {
+          plan = plan_members(declared ? &pool : nullptr, cluster->name, hosts, slurm, now, elsewhere);
+        };
         co_await async::on_pool(pool_, think);
         co_await carry_out(*controller.place, plan, hosts);
       }
@@ -198,15 +228,7 @@ awaitable<std::vector<MemberHost>> MemberController::look_at_hosts(model::Pool p
   std::map<std::string, std::vector<std::string>> in_tables;
   for (const auto& row : rows) {
     const auto key = row->cluster + "/" + row->name;
-    const auto cluster = tables->find_cluster(row->cluster);
-    MemberHost host{.name = row->name,
-                    .address = cluster ? address_of(*cluster, *row) : "",
-                    .wanted = !goes(*row),
-                    .runs = row->status == model::HostStatus::running || row->status == model::HostStatus::stopping,
-                    .to_sleep = !row->sleep.empty() && !goes(*row),
-                    .asleep = row->asleep,
-                    .node_id = row->node_id,
-                    .known = tables::find_record<SlurmMember>(*tables, key)};
+    auto host = member_host(*tables, *row);
     const auto node = host.node_id.empty() ? nullptr : tables->find_node(host.node_id);
     // Who sleeps is not asked, and who wakes is, also when it is to go: its jobs go on when its agent is heard of.
     const bool can_answer = host.runs && !host.to_sleep && !host.asleep;

@@ -62,8 +62,8 @@ server::Decision<server::Nothing> decide(const tables::Tables& tables, const Not
     // Slurm has not heard of it yet, and will not.
     if (!current && goes) continue;
     const bool same = current && current->status == member.status && current->description == member.description &&
-                      current->differences == member.differences && current->node_id == member.node_id &&
-                      current->boot == member.boot;
+                      current->differences == member.differences && current->suspended == member.suspended &&
+                      current->node_id == member.node_id && current->boot == member.boot;
     if (same) continue;
     auto changed = member;
     changed.updated_at = unix_nanos(context.now);

@@ -27,9 +27,12 @@ bool takes_jobs(const NodeRecord& record) {
 class Planning {
  public:
   Planning(const model::Pool* pool, const std::string& cluster, const std::vector<MemberHost>& hosts,
-           const SlurmView& slurm, std::int64_t now)
+           const SlurmView& slurm, std::int64_t now, const std::vector<MemberHost>& elsewhere)
       : pool_(pool), cluster_(cluster), hosts_(hosts), slurm_(slurm), now_(now) {
     for (const auto& record : slurm.records) by_name_[record.name] = &record;
+    for (const auto* some : {&hosts, &elsewhere}) {
+      for (const auto& host : *some) see_sleep(host);
+    }
     if (pool_ != nullptr) mode_ = mode_of(*pool_, slurm.records);
     if (pool_ != nullptr && model::asked_by_slurm(*pool_)) {
       const auto names = pool_->all_host_names();
@@ -38,9 +41,6 @@ class Planning {
   }
 
   MembershipPlan plan() {
-    for (const auto& host : hosts_) {
-      if (sleep_concerns(host)) sleeping_.push_back(host.name);
-    }
     for (const auto& host : hosts_) {
       auto& member = row_of(host);
       if (sleep_concerns(host))
@@ -61,6 +61,18 @@ class Planning {
     return at == by_name_.end() ? nullptr : at->second;
   }
 
+  void see_sleep(const MemberHost& host) {
+    const bool concerned = sleep_concerns(host);
+    if (concerned) sleeping_.push_back(host.name);
+    if (host.to_sleep && !host.moves) sleepers_.to_sleep.insert(host.name);
+    if (host.known) sleepers_.suspended.insert(host.known->suspended.begin(), host.known->suspended.end());
+    const auto* record = find(host.name);
+    const bool unheard = !host.reasons && (host.wanted || concerned);
+    const bool answered_for =
+        concerned && record != nullptr && !host.address.empty() && record->address != host.address;
+    if (host.to_sleep || host.asleep || !host.runs || unheard || answered_for) sleepers_.away.insert(host.name);
+  }
+
   SlurmMember& row_of(const MemberHost& host) {
     auto& member = plan_.members[host.name];
     if (host.known) member = *host.known;
@@ -78,8 +90,9 @@ class Planning {
       plan_.settled = false;
   }
 
+  /// Of a job of several hosts each of them has the same to say.
   void tell(Command command) {
-    if (command.empty()) return;
+    if (command.empty() || !told_.insert(command).second) return;
     plan_.commands.push_back(std::move(command));
     plan_.settled = false;
   }
@@ -126,7 +139,7 @@ class Planning {
     if (host.to_sleep || host.asleep) {
       const auto answers =
           stand_in(slurm_.records, sleeping_, slurm_.sleepers, record != nullptr ? record->address : "");
-      auto next = plan_sleep(host.name, record, jobs, member.suspended, answers);
+      auto next = plan_sleep(host.name, record, jobs, member.suspended, answers, sleepers_, host.moves);
       member.suspended = std::move(next.suspended);
       for (auto& command : next.commands) tell(std::move(command));
       // One that sleeps does so whatever Slurm has to say, and one that waits for its sleep still is what it was.
@@ -139,7 +152,7 @@ class Planning {
     if (heard && !member.boot.empty() && !host.boot.empty() && member.boot != host.boot)
       return lose(host, member, record, jobs);
     auto next = plan_waking(host.name, record, jobs, member.suspended, heard ? host.address : std::string(),
-                            heard && host.wanted && host.reasons->empty());
+                            heard && host.wanted && host.reasons->empty(), sleepers_);
     plan_.settled = false;
     if (!heard) return set(member, SlurmMembership::resting, "its machine is being woken");
     member.suspended = std::move(next.suspended);
@@ -326,7 +339,9 @@ class Planning {
   JoinMode mode_ = JoinMode::dynamic;
   std::set<std::string> powered_;  ///< names of the pool, where Slurm itself asks for its hosts
   std::map<std::string_view, const NodeRecord*> by_name_;
-  std::vector<std::string> sleeping_;          ///< nodes that cannot answer for others
+  std::set<Command> told_;
+  std::vector<std::string> sleeping_;  ///< nodes that cannot answer for others
+  Sleepers sleepers_;
   std::map<std::string, std::string> coming_;  ///< to where
   MembershipPlan plan_;
 };
@@ -361,8 +376,8 @@ DeclaredNode declared_node(const model::Pool& pool, JoinMode mode, const std::st
 }
 
 MembershipPlan plan_members(const model::Pool* pool, const std::string& cluster, const std::vector<MemberHost>& hosts,
-                            const SlurmView& slurm, std::int64_t now) {
-  return Planning(pool, cluster, hosts, slurm, now).plan();
+                            const SlurmView& slurm, std::int64_t now, const std::vector<MemberHost>& elsewhere) {
+  return Planning(pool, cluster, hosts, slurm, now, elsewhere).plan();
 }
 
 namespace {

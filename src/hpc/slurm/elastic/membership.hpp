@@ -30,6 +30,7 @@ struct MemberHost {
   bool runs = true;       ///< its machine, as far as anybody knows
   bool to_sleep = false;  ///< its machine
   bool asleep = false;    ///< it does; `runs` says nothing then
+  bool moves = false;     ///< only for as long as it is on its way to another node
   std::string node_id;    ///< of its agent; empty: it has not joined
   std::optional<model::SlurmMember> known;
   /// Why it may have no jobs; nothing: nobody could look, for `unseen`.
@@ -63,9 +64,11 @@ JoinMode mode_of(const model::Pool& pool, const std::vector<NodeRecord>& records
 /// The nodes that are declared of a pool's hosts, by their names, besides address and presence.
 DeclaredNode declared_node(const model::Pool& pool, JoinMode mode, const std::string& name);
 
-/// `pool`: null when it is declared no more, and its hosts are to go. `now`: ns since the epoch.
+/// `pool`: null when it is declared no more, and its hosts are to go. `now`: ns since the epoch. `elsewhere`: hosts of
+/// the cluster's other pools, with which these share Slurm jobs; of them it counts whether they sleep, and whether
+/// `reasons` is there, as it is where somebody was heard.
 MembershipPlan plan_members(const model::Pool* pool, const std::string& cluster, const std::vector<MemberHost>& hosts,
-                            const SlurmView& slurm, std::int64_t now);
+                            const SlurmView& slurm, std::int64_t now, const std::vector<MemberHost>& elsewhere = {});
 /// The same when Slurm cannot be asked, for `why`: nothing is done, and those who wait learn of it.
 MembershipPlan plan_without_slurm(const std::string& cluster, const std::vector<MemberHost>& hosts,
                                   const std::string& why, std::int64_t now);

@@ -12,8 +12,12 @@
 /// the word of whichever slurmd is there: so the address is that of a node which is awake. That slurmd knows nothing of
 /// the sleeping node's jobs, and says so: one that is cancelled is over at once, and what is left of it is ended when
 /// the machine wakes. Tried by integration.slurm_node_sleep.
+///
+/// A job of several nodes is suspended on all of them by one word, once all are to sleep, and goes on by one word, once
+/// all are awake and answer: slurmctld says it to each slurmd a single time, and does not ask what became of it.
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +33,7 @@ struct NodeJob {
   std::vector<std::string> nodes;
   bool operator==(const NodeJob&) const = default;
 };
-/// Asks squeue for the jobs of nodes that Slurm knows.
+/// Asks squeue for the jobs of nodes that Slurm knows; of none: for all that have nodes.
 Command node_jobs_command(const std::vector<std::string>& nodes);
 /// Untrusted: a line that makes no sense is left out. Throws Error(invalid) when one names no nodes that can be told.
 std::vector<NodeJob> parse_node_jobs(std::string_view text);
@@ -40,6 +44,16 @@ std::vector<NodeJob> parse_node_jobs(std::string_view text);
 std::string stand_in(const std::vector<NodeRecord>& records, const std::vector<std::string>& sleeping,
                      const std::vector<NodeJob>& jobs, const std::string& now);
 
+/// Nodes that have to sleep with `nodes`, as a job is on both, or on both and a third; by name, with that job.
+std::map<std::string, std::string> companions(const std::vector<NodeJob>& jobs, const std::vector<std::string>& nodes);
+
+/// How it stands with the nodes of a cluster that sleep, are to, or were until now.
+struct Sleepers {
+  std::set<std::string> to_sleep;   ///< nodes, until somebody wakes them; not those that sleep on their way elsewhere
+  std::set<std::string> away;       ///< nodes that do not answer themselves: nothing can be said to what runs there
+  std::set<std::string> suspended;  ///< jobs that sleep with any of them
+};
+
 struct SleepPlan {
   std::vector<Command> commands;       ///< in this order
   std::vector<std::string> suspended;  ///< jobs that sleep with the node; to be written down before any is told to
@@ -47,12 +61,16 @@ struct SleepPlan {
   std::string why;                     ///< what is waited for, as a clause
 };
 /// What follows for a node whose machine is to sleep, or sleeps. `record`: null: Slurm does not know it. `jobs`: those
-/// that are on it. `suspended`: those that were written down. `answers`: of stand_in().
+/// that are on it. `suspended`: those that were written down. `answers`: of stand_in(). `moves`: it sleeps for as long
+/// as it is on its way elsewhere, which other nodes of its jobs can wait for.
 SleepPlan plan_sleep(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
-                     const std::vector<std::string>& suspended, const std::string& answers);
-/// And for one whose machine runs again at `address`. `let_in`: jobs may come, too.
+                     const std::vector<std::string>& suspended, const std::string& answers, const Sleepers& all,
+                     bool moves = false);
+/// And for one whose machine runs again at `address`. `let_in`: jobs may come, too. What it has `suspended` when it is
+/// done goes on with nodes that are not awake yet.
 SleepPlan plan_waking(const std::string& node, const NodeRecord* record, const std::vector<NodeJob>& jobs,
-                      const std::vector<std::string>& suspended, const std::string& address, bool let_in);
+                      const std::vector<std::string>& suspended, const std::string& address, bool let_in,
+                      const Sleepers& all);
 
 /// For one whose machine was booted instead, at `address`: its jobs were in the memory that is gone. Slurm is not left
 /// to find that out, which takes it minutes: as the node is down, it ends them, and queues those again that may be;

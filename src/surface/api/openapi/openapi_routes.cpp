@@ -392,10 +392,12 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
       {"PUT|POST", "/v1/underway/host/:cluster/:name/suspend",
-       "Has the machine of a host sleep, once Slurm has suspended the jobs there: {Reason}. `Asleep` of the host tells "
-       "when it does."},
+       "Has the machine of a host sleep, and those of the hosts With it, once Slurm has suspended the jobs there: "
+       "{Reason, With}. `Asleep` of a host tells when it does. 409 when a Slurm job is on hosts that are not named."},
       {"PUT|POST", "/v1/underway/host/:cluster/:name/wake",
-       "Has it go on, and its Slurm jobs then: {Node}; without, where it is. 507 when others have its room there."},
+       "Has it go on, and those With it, and their Slurm jobs then: {Node, With}; without Node, where they are. 507 "
+       "when "
+       "others have the room there, 409 when a Slurm job sleeps on hosts that are not named."},
       {"GET", "/v1/underway/recalls", "Lists recalls of hosts that are in force; ?cluster.", nullptr,
        &structure_of<model::Recall>(), true},
       {"GET", "/v1/underway/recall/:cluster/:number",

@@ -1,54 +1,15 @@
-#include "slurm/elastic/membership.hpp"
-
 #include <gmock/gmock.h>
 
 #include "slurm/queue.hpp"
+#include "tests/elastic/membership_support.hpp"
 
 namespace underway::slurm {
 namespace {
 
-using model::SlurmMember;
-using model::SlurmMembership;
+using namespace burst;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kNow = 1'800'000'000 * kSecond;
-
-model::Pool pool(const std::string& join = "auto") {
-  model::Pool out;
-  out.name = "burst";
-  out.hostname = "b%d";
-  out.size = 2;
-  out.slurm = model::SlurmJoin{.join = join, .most = 4, .features = {"vm"}};
-  return out;
-}
-MemberHost host(const std::string& name, const std::string& address) {
-  return {.name = name, .address = address, .node_id = "node-" + name, .reasons = std::vector<std::string>{}};
-}
-SlurmMember member(const std::string& name, SlurmMembership status) {
-  return {.cluster = "demo",
-          .host = name,
-          .status = status,
-          .node_id = "node-" + name,
-          .admitted_at = kNow - 3600 * kSecond};
-}
-NodeRecord idle(const std::string& name, const std::string& address, bool dynamic = true) {
-  NodeRecord out{name, address, name, "IDLE", {dynamic ? "DYNAMIC_NORM" : "CLOUD"}};
-  out.weight = 1;
-  out.features = {"burst", "vm"};
-  return out;
-}
-NodeRecord absent(const std::string& name) {
-  NodeRecord out{name, kNowhere, name, "DOWN", {"CLOUD"}, kAbsentReason};
-  out.weight = 1;
-  out.features = {"burst", "vm"};
-  return out;
-}
-MembershipPlan plan(const model::Pool& of, const std::vector<MemberHost>& hosts, const SlurmView& slurm) {
-  return plan_members(&of, "demo", hosts, slurm, kNow);
-}
 
 TEST(SlurmMembership, ADynamicNodeIsLetStartAndTellsSlurmItself) {
   const auto made = plan(pool(), {host("b1", "10.9.1.1")}, {});
@@ -317,149 +278,6 @@ TEST(MembershipWhereSlurmAsks, ASlurmdFromBeforeThePowerDownIsStartedAnew) {
   EXPECT_TRUE(plan(asked(), {stays}, {{record}, {}}).restart.contains("b3"));
   stays.known->admitted_at = kNow - 5 * kSecond;
   EXPECT_THAT(plan(asked(), {stays}, {{record}, {}}).restart, IsEmpty()) << "it may be about to register";
-}
-
-/// Host b1 is to sleep, and b2 is there.
-TEST(SlurmMembership, AHostThatSleepsKeepsItsJobsAndIsAnsweredFor) {
-  auto sleeper = host("b1", "10.9.1.1");
-  sleeper.known = member("b1", SlurmMembership::admitted);
-  sleeper.to_sleep = true;
-  sleeper.reasons.reset();
-  auto other = host("b2", "10.9.1.2");
-  other.known = member("b2", SlurmMembership::admitted);
-  other.gate_open = true;
-  auto b1 = idle("b1", "10.9.1.1"), b2 = idle("b2", "10.9.1.2");
-  NodeJob job{"7", "RUNNING", {"b1"}};
-  auto made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
-  EXPECT_THAT(made.commands, ElementsAre(drain_command({"b1"}, kAsleepReason)));
-  EXPECT_THAT(made.members.at("b1").suspended, ElementsAre("7"));
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted) << "not yet";
-
-  b1.flags.insert("DRAIN");
-  b1.reason = kAsleepReason;
-  job.state = "SUSPENDED";
-  sleeper.known = made.members.at("b1");
-  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
-  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.2"}})));
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::resting);
-
-  // It sleeps; that its address is another's is no difference that somebody made.
-  b1.address = "10.9.1.2";
-  sleeper.known = made.members.at("b1");
-  sleeper.asleep = true;
-  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
-  EXPECT_THAT(made.commands, IsEmpty());
-  EXPECT_TRUE(made.settled);
-
-  // It is woken: nothing is said before its agent is heard of.
-  sleeper.to_sleep = sleeper.asleep = false;
-  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
-  EXPECT_THAT(made.commands, IsEmpty());
-  EXPECT_EQ(made.members.at("b1").description, "its machine is being woken");
-  EXPECT_THAT(made.members.at("b1").suspended, ElementsAre("7"));
-  sleeper.reasons = std::vector<std::string>{};
-  made = plan(pool(), {sleeper, other}, {{b1, b2}, {}, {job}});
-  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"},
-                                         admit_command({"b1"})));
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::resting);
-  job.state = "RUNNING";
-  made = plan(pool(), {sleeper, other}, {{idle("b1", "10.9.1.1"), b2}, {}, {job}});
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
-  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
-}
-
-TEST(SlurmMembership, JobsGoOnWhenTheSleepIsTakenBackBeforeTheMachineSleeps) {
-  auto awake = host("b1", "10.9.1.1");
-  awake.known = member("b1", SlurmMembership::admitted);
-  awake.known->suspended = {"7", "8"};
-  auto b1 = idle("b1", "10.9.1.1");
-  b1.flags.insert("DRAIN");
-  b1.reason = kAsleepReason;
-  const NodeJob slept{"7", "SUSPENDED", {"b1"}}, not_yet{"8", "RUNNING", {"b1"}};
-  auto made = plan(pool(), {awake}, {{b1}, {}, {slept, not_yet}});
-  EXPECT_THAT(made.commands, ElementsAre(Command{"scontrol", "resume", "7"}, admit_command({"b1"})));
-  awake.known = made.members.at("b1");
-  made = plan(pool(), {awake}, {{idle("b1", "10.9.1.1")}, {}, {{"7", "RUNNING", {"b1"}}, not_yet}});
-  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
-}
-
-/// Its saved memory was damaged: another boot than the one whose jobs were suspended.
-TEST(SlurmMembership, OfOneThatWasBootedInsteadOfWokenSlurmIsToldAtOnce) {
-  auto sleeper = host("b1", "10.9.1.1");
-  sleeper.known = member("b1", SlurmMembership::admitted);
-  sleeper.boot = "first";
-  sleeper.gate_open = true;
-  auto b1 = idle("b1", "10.9.1.1", false);
-  auto made = plan(pool("cloud"), {sleeper}, {{b1}, {}});
-  EXPECT_EQ(made.members.at("b1").boot, "first");
-  sleeper.known = made.members.at("b1");
-  sleeper.known->status = SlurmMembership::resting;
-  sleeper.known->suspended = {"7"};
-  b1.address = "10.9.1.2";
-  b1.flags.insert("DRAIN");
-  b1.reason = kAsleepReason;
-  const NodeJob job{"7", "SUSPENDED", {"b1"}};
-  made = plan(pool("cloud"), {sleeper}, {{b1}, {}, {job}});
-  EXPECT_THAT(made.commands, testing::Contains(Command{"scontrol", "resume", "7"})) << "it is the one that slept";
-
-  sleeper.boot = "second";
-  sleeper.gate_open = false;
-  const Command down{"scontrol", "update", "nodename=b1", "state=down", std::string("reason=") + kAbsentReason};
-  const NodeJob others{"8", "SUSPENDED", {"b1"}};
-  made = plan(pool("cloud"), {sleeper}, {{b1}, {}, {job, others}});
-  EXPECT_THAT(made.commands,
-              ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"}, down))
-      << "a job that is queued again while it is suspended is held";
-  EXPECT_THAT(made.open, IsEmpty()) << "first its jobs go";
-  EXPECT_THAT(made.members.at("b1").suspended, IsEmpty());
-
-  // It comes as any that is not there yet.
-  sleeper.known = made.members.at("b1");
-  b1.state = "DOWN";
-  b1.address = "10.9.1.1";
-  b1.reason = kAbsentReason;
-  made = plan(pool("cloud"), {sleeper}, {{b1}, {}});
-  EXPECT_THAT(made.commands, ElementsAre(Command{"scontrol", "update", "nodename=b1", "state=undrain"}));
-  EXPECT_THAT(made.open, ElementsAre("b1"));
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::admitted);
-  EXPECT_EQ(made.members.at("b1").boot, "second");
-}
-
-TEST(SlurmMembership, OneThatWasBootedAndIsToGoGoesWithoutItsJobs) {
-  auto goes = host("b1", "10.9.1.1");
-  goes.wanted = false;
-  goes.boot = "second";
-  goes.known = member("b1", SlurmMembership::resting);
-  goes.known->boot = "first";
-  auto b1 = idle("b1", "10.9.1.2");
-  b1.flags.insert("DRAIN");
-  b1.reason = "bad DIMM";
-  const auto made = plan(pool(), {goes}, {{b1}, {}, {{"7", "SUSPENDED", {"b1"}}}});
-  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}),
-                                         Command{"scontrol", "update", "nodename=b1", "state=down", "reason=bad DIMM"}))
-      << "somebody else's hold is not taken away";
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::leaving);
-  EXPECT_THAT(plan(pool(), {goes}, {}).commands, IsEmpty()) << "Slurm does not know it";
-}
-
-TEST(SlurmMembership, AHostThatIsToGoIsWokenBeforeItsJobsAreWaitedFor) {
-  auto goes = host("b1", "10.9.1.1");
-  goes.wanted = false;
-  goes.known = member("b1", SlurmMembership::resting);
-  goes.known->suspended = {"7"};
-  auto b1 = idle("b1", "10.9.1.2");
-  b1.flags.insert("DRAIN");
-  b1.reason = kAsleepReason;
-  const NodeJob job{"7", "SUSPENDED", {"b1"}};
-  auto made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {job}});
-  EXPECT_THAT(made.commands, ElementsAre(address_command({{"b1", "10.9.1.1"}}), Command{"scontrol", "resume", "7"}));
-  b1.address = "10.9.1.1";
-  made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {{"7", "RUNNING", {"b1"}}}});
-  EXPECT_EQ(made.members.at("b1").status, SlurmMembership::leaving);
-  goes.known = made.members.at("b1");
-  made = plan(pool(), {goes}, {{b1}, {{"b1", {"7"}}}, {}});
-  EXPECT_THAT(made.members.at("b1").description, HasSubstr("b1 has 1 Slurm job: 7"));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct NodeView {
   std::vector<std::string> jobs;
   std::string gang;    ///< Grow::gang of what asked for it
   bool taken = false;  ///< it was taken back (TakeBack), and has not gone yet
+  bool held = false;   ///< reserved: neither for jobs that wait, nor spare
 };
 
 enum class BootResult : std::uint8_t {
@@ -71,7 +72,9 @@ struct Tick {
   std::vector<BootOutcome> outcomes;  ///< since the last tick
   std::vector<Recall> recalls;        ///< since the last tick
   Money spent_today = 0, spent_this_month = 0;
-  std::map<std::string, std::int64_t> warm;  ///< by class: nodes that shall be idle, as the forecast has it
+  std::map<std::string, std::int64_t> warm;           ///< by class: nodes that shall be idle, as the forecast has it
+  std::map<std::string, std::int64_t> reserved = {};  ///< by class: nodes that are held as soon as there are so many
+                                                      ///< more, before any job has them
 };
 
 struct Grow {

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "growth/recall.hpp"
+#include "growth/reserve/bookings.hpp"
 #include "growth/room.hpp"
 #include "host/virtual/sleep.hpp"
 #include "slurm/elastic/member_controller.hpp"
@@ -14,9 +15,13 @@ using async::awaitable;
 
 namespace {
 
-bool grows(const model::Cluster& cluster) {
-  return !cluster.stop && std::any_of(cluster.pools.begin(), cluster.pools.end(),
-                                      [](const auto& pool) { return pool.elastic.has_value(); });
+/// Also one whose last reservation is to be taken out of Slurm.
+bool grows(const tables::Tables& tables, const model::Cluster& cluster) {
+  if (cluster.stop) return false;
+  const auto any = [](const auto& pool) { return pool.elastic.has_value(); };
+  if (std::any_of(cluster.pools.begin(), cluster.pools.end(), any)) return true;
+  const auto memory = tables::find_record<Memory>(tables, cluster.name);
+  return memory && !memory->reservations.empty();
 }
 
 }  // namespace
@@ -51,7 +56,7 @@ server::FollowerOptions Growth::what_growth_follows() {
   // What Slurm's queue has, no change tells of.
   out.again = [this](const tables::Tables& tables) -> std::optional<Duration> {
     const auto clusters = tables.clusters();
-    if (std::none_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return grows(*cluster); }))
+    if (std::none_of(clusters.begin(), clusters.end(), [&](const auto& cluster) { return grows(tables, *cluster); }))
       return std::nullopt;
     // Slurm is not kept busy by us: of a long queue the answers take seconds.
     Duration pause = options_.poll;
@@ -102,7 +107,7 @@ awaitable<void> Growth::reconcile() {
   }
   std::vector<tables::Row<model::Cluster>> clusters;
   for (const auto& cluster : tables->clusters()) {
-    if (grows(*cluster)) clusters.push_back(cluster);
+    if (grows(*tables, *cluster)) clusters.push_back(cluster);
   }
   std::erase_if(known_, [&](const auto& entry) {
     return std::none_of(clusters.begin(), clusters.end(), [&](const auto& it) { return it->name == entry.first; });
@@ -164,10 +169,12 @@ awaitable<void> Growth::look_after(tables::Row<model::Cluster> cluster) {
   const auto look = co_await look_at(std::move(cluster), *controller.place);
   if (!look) co_return;
   auto& outlook = look->outlook;
+  auto reservations = std::move(outlook.reserve);
   NoteGrowth note{name, std::move(outlook.pools), outlook.memory, std::move(outlook.recalls), outlook.notices};
   co_await server_.apply(std::move(note));
   remember(look, begin);
   co_await follow_slurm(*controller.place, std::move(look->asked));
+  co_await reserve(name, *controller.place, std::move(reservations));
   co_await put_into_partitions(name, *controller.place, std::move(look->entitled));
   co_await make_room(name, look->slurm);
   const auto* tables = co_await server_.read();
@@ -185,7 +192,7 @@ awaitable<std::shared_ptr<Growth::Look>> Growth::look_at(tables::Row<model::Clus
   co_await ask_slurm(*look, std::move(place));
   const auto* tables = co_await server_.read();
   const auto current = tables->find_cluster(cluster->name);
-  if (!current || !grows(*current)) co_return nullptr;
+  if (!current || !grows(*tables, *current)) co_return nullptr;
   look->facts = facts_of(*tables, *current);
   look->facts.memory = look->before_asking.memory;
   // Of what is recalled since Slurm was not asked about the jobs there.
@@ -212,6 +219,12 @@ awaitable<void> Growth::ask_slurm(Look& look, slurm::Place place) {
     ids = asked_about(look.before_asking, look.slurm.queue);
   };
   co_await async::on_pool(pool_, read);
+  if (asks_for_reservations(look.before_asking, server_.clock().now())) {
+    const auto ask = slurm::reservations_command();
+    const auto printed = co_await command(place, ask);
+    auto read_reservations = [&] { look.slurm.reservations = slurm::parse_reservations(printed); };
+    co_await async::on_pool(pool_, read_reservations);
+  }
   if (ids.empty()) co_return;
   const auto redo = co_await ask_redo(std::move(place), std::move(ids));
   auto read_redo = [&] { look.slurm.redo = slurm::parse_redo_facts(redo); };
@@ -257,6 +270,7 @@ void Growth::remember(const std::shared_ptr<Look>& look, async::LoopClock::time_
            .memory = std::move(outlook.memory),
            .looked = look->at,
            .put = std::move(known.put),
+           .refused = std::move(known.refused),
            .took = async::LoopClock::now() - begin,
            .settled = outlook.settled && look->asked.put.empty()};
 }

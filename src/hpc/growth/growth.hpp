@@ -5,6 +5,7 @@
 /// them, and the member controller of Slurm lets them in and out (slurm/elastic/member_controller.hpp): no Slurm job is
 /// on a host that goes. Runs in the agent that holds the server role.
 
+#include "async/control_loop.hpp"
 #include "async/group.hpp"
 #include "async/loop.hpp"
 #include "async/loop_clock.hpp"
@@ -42,6 +43,12 @@ class Growth {
   const Counters& counters() const { return counters_; }
 
  private:
+  /// Something that Slurm was told about a reservation in vain.
+  struct Refused {
+    slurm::Command words;
+    async::Streak streak;
+    async::LoopClock::time_point next;
+  };
   /// What is known of a cluster between looks. Lost with the server, but for what is written down (Memory).
   struct Known {
     Status status;
@@ -52,6 +59,7 @@ class Growth {
     std::optional<Memory> memory;                        ///< as of that look
     std::optional<async::LoopClock::time_point> looked;  ///< when that was
     std::map<std::string, std::string> put;              ///< by Slurm job: why, though told, Slurm has it elsewhere
+    std::map<std::string, Refused> refused;              ///< by reservation
     Duration took{};                                     ///< that look, with Slurm's answers
     bool settled = true;                                 ///< nothing waits, comes or goes
   };
@@ -78,6 +86,8 @@ class Growth {
   /// Puts Slurm jobs into the partitions of pools that are for them. Slurm is told once of each, whether it refuses or
   /// a plug-in of the site takes it back.
   async::awaitable<void> put_into_partitions(std::string cluster, slurm::Place place, std::vector<EntitledJob> jobs);
+  /// Has Slurm keep the hosts of reservations for those whom they are for.
+  async::awaitable<void> reserve(std::string cluster, slurm::Place place, std::map<std::string, slurm::Command> steps);
   /// What is known of a look beside the tables. `ids`: jobs of which Slurm has to tell more than its queue.
   async::awaitable<std::string> ask_redo(slurm::Place place, std::vector<std::string> ids);
   /// Tells the Slurm jobs of hosts that are taken back, and has them queued again when their notice is over.

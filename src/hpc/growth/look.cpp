@@ -4,6 +4,7 @@
 #include "growth/detail/views.hpp"
 #include "growth/entitled.hpp"
 #include "growth/notices.hpp"
+#include "growth/reserve/bookings.hpp"
 
 namespace underway::growth {
 
@@ -39,6 +40,7 @@ class Thinking {
     pay();
     leave_room(policy);
     look_ahead(policy);
+    reserve(slurm);
     auto decision = elastic::decide(policy, tick_, out_.memory.state);
     carry_out(decision);
     take_back(decision);
@@ -50,7 +52,8 @@ class Thinking {
     out_.memory.written_at = unix_nanos(tick_.now);
     for (const auto& node : views_.nodes) out_.hosts[node.name] = {node.phase, node.since};
     describe(std::move(decision.explanation));
-    out_.settled = out_.pools.empty() && out_.status.pending == 0 && views_.settled && out_.notices.empty();
+    out_.settled =
+        out_.pools.empty() && out_.status.pending == 0 && views_.settled && reserved_ && out_.notices.empty();
     return std::move(out_);
   }
 
@@ -115,6 +118,17 @@ class Thinking {
     }
     auto warm = elastic::look_ahead(memory.forecasts, policy, tick_);
     if (trusted_ && policy.forecast.mode == model::ForecastMode::act) tick_.warm = std::move(warm);
+  }
+
+  /// Hosts that some have for themselves from a moment on.
+  void reserve(const SlurmLook& slurm) {
+    auto bookings = book_hosts(facts_, slurm, tick_.nodes, tick_.now);
+    for (auto& node : tick_.nodes) node.held = bookings.held.contains(node.name);
+    tick_.reserved = std::move(bookings.lacking);
+    out_.memory.reservations = std::move(bookings.ours);
+    out_.reserve = std::move(bookings.steps);
+    booked_ = std::move(bookings.lines);
+    reserved_ = bookings.settled;
   }
 
   /// What is asked for since the last look.
@@ -304,6 +318,7 @@ class Thinking {
       status.lines.push_back(fmt::format("pool '{}': Slurm asks for its hosts itself", pool.pool));
     tell_forecast();
     tell_recalls();
+    for (auto& line : booked_) status.lines.push_back(std::move(line));
     out_.explanation = std::move(explanation);
   }
 
@@ -340,9 +355,11 @@ class Thinking {
   detail::Views views_;
   std::map<std::string, model::PoolHosts> pools_;  ///< by name, as they are to be
   elastic::Tick tick_;
-  bool trusted_ = false;      ///< the forecast is, by its trial
-  std::int64_t theirs_ = 0;   ///< hosts of pools that Slurm asks for
-  std::int64_t between_ = 0;  ///< jobs that have failed and are queued again
+  bool trusted_ = false;             ///< the forecast is, by its trial
+  bool reserved_ = true;             ///< all reservations that are near have their hosts
+  std::vector<std::string> booked_;  ///< how they stand
+  std::int64_t theirs_ = 0;          ///< hosts of pools that Slurm asks for
+  std::int64_t between_ = 0;         ///< jobs that have failed and are queued again
   Outlook out_;
 };
 

@@ -15,6 +15,7 @@
 #include "server/request.hpp"
 #include "slurm/elastic/job_queue.hpp"
 #include "slurm/elastic/redo.hpp"
+#include "slurm/elastic/reservation.hpp"
 
 namespace underway::growth {
 
@@ -73,6 +74,7 @@ struct SlurmLook {
   std::vector<slurm::QueuedJob> queue;
   std::vector<slurm::NodeRecord> records;
   std::vector<slurm::RedoFacts> redo = {};  ///< of jobs on hosts that may be taken back (asked_about, notices.hpp)
+  std::optional<std::vector<slurm::Reservation>> reservations = {};  ///< nothing: it was not asked
 };
 
 /// A pool that Slurm itself asks for, with the partitions that have its nodes.
@@ -88,6 +90,7 @@ struct Outlook {
   std::map<std::string, Seen> hosts;
   std::vector<model::Recall> recalls;  ///< that were decided
   NoticeBook notices;
+  std::map<std::string, slurm::Command> reserve;  ///< by reservation: what Slurm is told, once the rest is written down
   Status status;
   elastic::Explanation explanation;  ///< of all jobs; `status` has the first of it
   std::int64_t asked_for = 0, given_back = 0, failed_boots = 0, taken_back = 0;

@@ -40,7 +40,7 @@ elastic::State decisions_of(elastic::State state) {
 bool worth_writing(const Memory& written, const Memory& now) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   if (json::to_value(decisions_of(written.state)) != json::to_value(decisions_of(now.state))) return true;
-  if (written.learnt_at != now.learnt_at) return true;
+  if (written.learnt_at != now.learnt_at || written.reservations != now.reservations) return true;
   const bool spent = written.spending.today != now.spending.today || written.spending.day != now.spending.day;
   const bool learnt = json::to_value(written.forecasts) != json::to_value(now.forecasts);
   return (spent || learnt) && now.written_at - written.written_at >= kMinute;
@@ -64,6 +64,7 @@ const Structure& description(Tag<Memory>) {
           .wire<&Memory::spending>("Spending", "What its hosts have cost.")
           .wire<&Memory::forecasts>("Forecasts", "How many of its hosts are expected to be in use, by pool.")
           .wire<&Memory::learnt_at>("LearntAt", "Unix time in nanoseconds of the trial that they began with.")
+          .wire<&Memory::reservations>("Reservations", "Names of Slurm's reservations that were made for it.")
           .wire<&Memory::written_at>("WrittenAt", "Unix time in nanoseconds at which it was written down.")
           .done();
   return s;

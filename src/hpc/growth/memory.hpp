@@ -20,7 +20,8 @@ struct Memory {
   Spending spending;
   elastic::Forecasts forecasts;  ///< by pool
   std::int64_t learnt_at = 0;    ///< ns since the epoch: of the trial (forecast/trial.hpp) that they began with
-  std::int64_t written_at = 0;   ///< ns since the epoch
+  std::vector<std::string> reservations = {};  ///< names of Slurm's that are ours (reserve/bookings.hpp)
+  std::int64_t written_at = 0;                 ///< ns since the epoch
 };
 
 /// Adds what hosts have cost in `span` until `now`, `hourly` for all of them together; what was spent on other days and

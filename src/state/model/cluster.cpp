@@ -127,6 +127,21 @@ void check_opportunistic(const Cluster& cluster, const Pool& pool, const std::st
   check_join(cluster, where, "opportunistic", out);
 }
 
+/// Who has reserved hosts is sure of them.
+void check_reservations(const Pool& pool, const std::string& where, std::vector<std::string>& out) {
+  const auto& elastic = *pool.elastic;
+  if (elastic.reservations.empty()) return;
+  const auto say = [&](std::string_view with, std::string_view why) {
+    out.push_back(fmt::format("{}: reservation, {}: {}", where, with, why));
+  };
+  if (elastic.asked_by == AskedBy::slurm)
+    say("asked_by", "hosts of a pool that Slurm asks for come when Slurm says so");
+  if (elastic.opportunistic) say("opportunistic", "its hosts are taken back at any time");
+  if (elastic.yields) say("yields", "its hosts sleep when others need the room: reserve hosts of an urgent pool");
+  const auto wrong = problems(elastic.reservations, std::max(pool.size, pool.slurm ? pool.slurm->most : 0), where);
+  out.insert(out.end(), wrong.begin(), wrong.end());
+}
+
 void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>& taken, std::vector<std::string>& out) {
   if (pool.size < 0 || pool.size > 10'000)
     out.push_back(fmt::format("pool '{}': size {} is not between 0 and 10000", pool.name, pool.size));
@@ -160,6 +175,7 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
       out.push_back(where + ": urgent, yields: one that yields has nobody sleep");
     if (pool.elastic->is_for_some() && pool.elastic->asked_by == AskedBy::slurm)
       out.push_back(where + ": owner, qos, up_to_nodes, asked_by: a pool that Slurm asks for is left to Slurm");
+    check_reservations(pool, where, out);
     if (!pool.slurm || pool.slurm->most <= pool.size)
       out.push_back(
           fmt::format("{}: it grows up to `slurm.most`, which has to be more than its size, {}: slurm {{ most = "
@@ -228,6 +244,7 @@ std::vector<std::string> problems(const Cluster& cluster) {
   if (cluster.networks.empty()) out.push_back(fmt::format("cluster '{}' declares no network", cluster.name));
   if (cluster.pools.empty()) out.push_back(fmt::format("cluster '{}' declares no pool", cluster.name));
   std::set<std::string> networks, pools, hosts;
+  std::map<std::string, std::string> reserved;  // by name: the pool. Slurm has one of each
   for (const auto& network : cluster.networks) {
     if (!networks.insert(network.name).second)
       out.push_back(fmt::format("network '{}' is declared twice", network.name));
@@ -235,6 +252,12 @@ std::vector<std::string> problems(const Cluster& cluster) {
   for (const auto& pool : cluster.pools) {
     if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
     check_pool(cluster, pool, hosts, out);
+    for (const auto& it : pool.elastic ? pool.elastic->reservations : std::vector<HostReservation>()) {
+      const auto [other, fresh] = reserved.emplace(it.name, pool.name);
+      if (!fresh && other->second != pool.name)
+        out.push_back(fmt::format("pool '{}': elastic: reservation '{}': pool '{}' has one of this name", pool.name,
+                                  it.name, other->second));
+    }
   }
   for (auto& broken : broken_promises(cluster)) out.push_back(std::move(broken));
   std::set<std::string> sets;

@@ -81,9 +81,9 @@ TEST_F(SlurmUrgent, WorkThatCanWaitSleepsForWorkThatCannot) {
   ASSERT_TRUE(eventually(seconds(120), [&] { return job(low.at(sleeper)) == "RUNNING 0\n"; })) << log();
   std::cerr << sleeper << " goes on after " << since() << " s\n";
   for (const auto& [host, id] : low) expect_to_end(host, id);
-  EXPECT_TRUE(eventually(seconds(90), [&] {
-    return machines("b1").empty() != machines("b2").empty() && machines("u1").empty();
-  })) << "what is not needed any more goes" << log();
+  EXPECT_TRUE(eventually(seconds(90),
+                         [&] { return machines("b1").empty() != machines("b2").empty() && machines("u1").empty(); }))
+      << "what is not needed any more goes" << log();
   const auto stays = machines("b1").empty() ? "b2" : "b1";
   EXPECT_TRUE(eventually(seconds(60), [&] {
     const auto now = node(stays);
@@ -117,6 +117,48 @@ TEST_F(SlurmUrgent, WhatSleepsGoesOnOnAHostThatIsFreed) {
   on("u1", "touch /var/lib/enough");
   EXPECT_TRUE(eventually(seconds(60), [&] { return job(high) == "COMPLETED 0\n"; })) << log();
   expect_to_end(sleeper, low.at(sleeper));
+}
+
+/// For whom hosts are reserved: others sleep before he asks for anything, and go on when his reservation is gone.
+TEST_F(SlurmUrgent, ForAReservationOthersFallAsleepBeforeItBegins) {
+  up();
+  const auto low = compute();
+  ASSERT_FALSE(HasFailure());
+  const auto path = cluster_->directory() + "/cluster.hcl";
+  const auto apply = [&](const std::string& text) {
+    write_text(path, text);
+    const auto done = cluster_->underway({"up", "-var", "images=" + images_, cluster_->directory()}, seconds(400));
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err << log();
+  };
+  const auto before = read_text(path);
+  const auto utc = [](int later) {
+    return shell("date -u -d '" + std::to_string(later) + " seconds' +%FT%TZ").out.substr(0, 20);
+  };
+  const std::string urgent = "      urgent     = true";
+  auto reserved = before;
+  ASSERT_NE(reserved.find(urgent), std::string::npos);
+  apply(reserved.replace(reserved.find(urgent), 0,
+                         "      reservation \"course\" {\n        hosts = 1\n        from  = \"" + utc(100) +
+                             "\"\n        until = \"" + utc(900) + "\"\n        users = [\"root\"]\n      }\n"));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+  const auto sleeper = sleeper_of(low);
+  ASSERT_NE(sleeper, "");
+  std::cerr << sleeper << " is asleep after " << since() << " s\n";
+  EXPECT_TRUE(eventually(seconds(90), [&] { return node("u1").find(" State=IDLE") != std::string::npos; })) << log();
+  std::cerr << "u1 is there after " << since() << " s\n";
+  const auto slurm_has = [&](const std::string& words) {
+    return on_login("scontrol -o show reservation").find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(slurm_has("ReservationName=course ") && slurm_has(" Nodes=u1 ") && slurm_has(" State=INACTIVE "))
+      << log();
+  const auto high = submit("-p urgent -t 5 --reservation=course --wrap 'sleep 5'");
+  ASSERT_TRUE(eventually(seconds(120), [&] { return job(high) == "COMPLETED 0\n"; })) << log();
+  EXPECT_TRUE(stays(seconds(15), [&] { return job(low.at(sleeper)) == "SUSPENDED 0\n"; })) << "longer than keep_alive";
+  apply(before);
+  ASSERT_TRUE(eventually(seconds(120), [&] { return job(low.at(sleeper)) == "RUNNING 0\n"; })) << log();
+  EXPECT_FALSE(slurm_has("ReservationName=course "));
+  for (const auto& [host, id] : low) expect_to_end(host, id);
 }
 
 /// Server and agents are killed again and again while a machine falls asleep, and while it wakes: nobody notices. Then

@@ -12,8 +12,11 @@ bool capacity_cures(std::string_view reason) {
     if (reason == known) return true;
   }
   if (reason.starts_with("Nodes required for job are DOWN")) return true;
-  // "ReqNodeNotAvail, UnavailableNodes:c[1-4]": the nodes that would do are down. With a reservation as the cause,
-  // nodes that we make are in no reservation, but the job may have asked for those that are.
+  // The nodes that there are are in reservations, and those that we make are in none. Of the nodes that a job has asked
+  // for by name (growth/detail/jobs.cpp) it is no reason to make others.
+  if (reason == "ReqNodeNotAvail, May be reserved for other job") return true;
+  // "ReqNodeNotAvail, UnavailableNodes:c[1-4]": the nodes that would do are down. What is reserved for maintenance is
+  // that for a while, and the job may have asked for it.
   return reason.starts_with("ReqNodeNotAvail") && reason.find("eserved") == std::string_view::npos;
 }
 

@@ -45,6 +45,7 @@ class Growth {
 
   void run() {
     hold_room_for_gangs();
+    make_reserved();
     for (const auto& wanted : round_.demand.jobs) serve(wanted);
     std::erase_if(round_.state.gangs, [](const Gang& gang) { return gang.label.empty(); });
     probe();
@@ -332,6 +333,23 @@ class Growth {
     gangs.push_back(gang);
     room_[gang.label] = nodes;
     boot_gang(book, gang);
+  }
+
+  // --- reserved nodes ---
+
+  /// They are nobody else's, and have the room that there is before jobs that wait.
+  void make_reserved() {
+    for (const auto& [name, lacking] : round_.tick.reserved) {
+      Book* book = supply_.find(name);
+      if (book == nullptr || lacking <= 0) continue;
+      const Headroom room = supply_.headroom(*book);
+      if (room.nodes < lacking)
+        round_.note(fmt::format("of class '{}' {} more {} reserved, and {}", name, lacking, lacking == 1 ? "is" : "are",
+                                render(room.limit, unix_nanos(round_.now()))));
+      const std::int64_t nodes = std::min(room.nodes, lacking);
+      supply_.promise(*book, nodes);
+      rate_limited_ = ask_for(round_, *book, nodes, {}) < nodes || rate_limited_;
+    }
   }
 
   // --- nodes for nobody in particular ---

@@ -30,7 +30,7 @@ Supply::Supply(const Policy& policy, const Tick& tick, State& state, const std::
     }
     if (last == nullptr)
       continue;  // of a class that the policy does not have any more: whoever removed it sees to that
-    const bool common = node.gang.empty() || !forming.contains(node.gang);
+    const bool common = !node.held && (node.gang.empty() || !forming.contains(node.gang));
     count(node, *last, forming);
     if (!common || (!gone.empty() && gone.contains(node.name))) continue;
     if (node.phase == NodePhase::booting || (node.phase == NodePhase::idle && node.jobs.empty())) ++empty;
@@ -51,6 +51,7 @@ void Supply::count(const NodeView& node, Book& book, const std::set<std::string>
     return;  // a suspended node holds neither processors nor memory of its provider
   }
   ++(node.phase == NodePhase::booting ? book.state->booting : book.state->running);
+  if (node.held) return;
   const bool common = node.gang.empty() || !forming.contains(node.gang);
   if (node.phase == NodePhase::idle && node.jobs.empty() && common) book.idle.push_back(&node);
   if (node.phase == NodePhase::busy || (node.phase == NodePhase::idle && !node.jobs.empty()))

@@ -107,7 +107,7 @@ TEST(Reasons, AreCuredByNodesOrNot) {
   for (const char* reason :
        {"Resources", "Priority", "None", "(Resources)", "PartitionConfig", "NodeDown",
         "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
-        "ReqNodeNotAvail, UnavailableNodes:c[1-4]"})
+        "ReqNodeNotAvail, UnavailableNodes:c[1-4]", "ReqNodeNotAvail, May be reserved for other job"})
     EXPECT_TRUE(capacity_cures(reason)) << reason;
   for (const char* reason : {"Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "BeginTime",
                              "QOSMaxJobsPerUserLimit", "QOSGrpCpuLimit", "AssocGrpCPUMinutesLimit", "AssocMaxJobsLimit",

@@ -27,6 +27,18 @@ TEST(Grow, CountsNodesThatAreIdleAndThatBootAlready) {
   EXPECT_EQ(grown(decision), "small 1");
 }
 
+TEST(Grow, MakesWhatIsReservedBeforeAnyJobHasIt) {
+  auto tick =
+      make_tick({make_job("1"), make_job("2")}, {make_node("a", NodePhase::idle), make_node("b", NodePhase::booting)});
+  for (auto& node : tick.nodes) node.held = true;
+  tick.reserved["small"] = 2;
+  EXPECT_EQ(grown(decide(make_policy(), tick, {})), "small 4")
+      << "two of them for the jobs: what is held is not theirs";
+  const auto full = decide(make_policy({make_class("small", 4, 32 * 1024, 3)}), tick, {});
+  EXPECT_EQ(grown(full), "small 1") << "and that is reserved";
+  EXPECT_THAT(said(full), HasSubstr("of class 'small' 2 more are reserved, and class 'small' has 2 of 3 nodes"));
+}
+
 TEST(Grow, CountsOnlyJobsThatNodesWouldCure) {
   auto held = make_job("1"), later = make_job("2"), limited = make_job("3"), open = make_job("4");
   held.reason = "JobHeldUser";
@@ -215,6 +227,13 @@ TEST(Gang, OfAnArrayIsOnePerTask) {
   array.array_remaining = 3;
   const auto decision = decide(make_policy(), make_tick({array}), {});
   EXPECT_EQ(grown(decision), "small 2 for 7/1, small 2 for 7/2, small 2 for 7/3");
+}
+
+TEST(Shrink, LeavesWhatIsHeld) {
+  auto tick =
+      make_tick({}, {make_node("a", NodePhase::idle, "small", 2h), make_node("b", NodePhase::idle, "small", 2h)});
+  tick.nodes[0].held = true;
+  EXPECT_EQ(shrunk(decide(make_policy(), tick, {})), "b");
 }
 
 TEST(Shrink, KeepsAnIdleNodeAsLongAsItsBootTakes) {

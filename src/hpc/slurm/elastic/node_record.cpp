@@ -42,6 +42,11 @@ void read_state(NodeRecord& node, std::string_view text) {
     if (node.state.back() == '#') node.flags.insert("POWERING_UP");
     node.state.pop_back();
   }
+  // 20.11 says of an idle node of a reservation that alone; later ones say that it is idle, with a flag.
+  if (node.state == "RESERVED" || node.state == "MAINT") {
+    node.flags.insert(node.state == "MAINT" ? "MAINTENANCE" : node.state);
+    node.state = "IDLE";
+  }
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto flag = upper(words[i]);
     node.flags.insert(flag == "POWER" ? "POWERED_DOWN" : flag);  // so called by 20.11

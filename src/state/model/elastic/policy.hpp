@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/json/describe.hpp"
 #include "model/elastic/money.hpp"
+#include "model/elastic/reservation.hpp"
 
 namespace underway::model {
 
@@ -101,6 +102,7 @@ struct PoolElastic {
   std::string owner;                       ///< account that paid for these hosts: its jobs use them, too
   std::vector<std::string> qos;            ///< whose jobs do
   std::int64_t up_to_nodes = 0;            ///< jobs of at most so many do; 0: none because of that
+  std::vector<HostReservation> reservations;
 
   /// Whether jobs that wait elsewhere may use it because of what they are.
   bool is_for_some() const { return !owner.empty() || !qos.empty() || up_to_nodes > 0; }

@@ -95,6 +95,9 @@ const Structure& description(Tag<PoolElastic>) {
                                               "Who asks for its hosts: `queue`, our policy as Slurm's queue has it, or "
                                               "`slurm`, by its ResumeProgram and SuspendProgram.");
     add_pool_fields(builder);
+    // Nor these: in the simulator all hosts are anybody's.
+    builder.block<&PoolElastic::reservations>("reservation", "Reservations",
+                                              "Hosts that are for some people alone from one moment until another.");
     return builder.done();
   }();
   return s;

@@ -160,6 +160,14 @@ TEST(SlurmMembers, ThatAreAbsentHaveNobodysAddress) {
                           "reason=underway: the node is not there"));
 }
 
+TEST(NodeRecords, OfAnIdleNodeOfAReservationAreIdleInTheWordsOfEachRelease) {
+  for (const char* state : {"RESERVED+CLOUD", "IDLE+CLOUD+RESERVED", "RESERVED*+CLOUD"}) {
+    const auto node = parse_records(std::string("NodeName=e2 NodeAddr=e2 State=") + state + " Weight=1\n").at(0);
+    EXPECT_EQ(node.state, "IDLE") << state;
+    EXPECT_TRUE(node.is("RESERVED") && node.is("CLOUD")) << state;
+  }
+}
+
 // Slurm's power saving has the node, and nothing is drained.
 NodeRecord powered(std::string state, std::set<std::string> flags) {
   flags.insert("CLOUD");

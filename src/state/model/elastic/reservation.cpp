@@ -16,6 +16,7 @@ using describe::Tag;
 namespace {
 
 constexpr std::size_t kLongestNameForSlurm = 64;
+constexpr std::size_t kMostReservations = 1000;   ///< of a pool: each is compared with all
 constexpr std::size_t kMostNamesReserved = 1000;  ///< of accounts and users together: they stand in one command
 
 /// What stands in Slurm's lists and keys without being taken apart there, and is no option of its programs.
@@ -32,6 +33,8 @@ class ReservationCheck {
   ReservationCheck(std::int64_t most, const std::string& where) : most_(most), where_(where) {}
 
   std::vector<std::string> run(const std::vector<HostReservation>& all) {
+    if (all.size() > kMostReservations)
+      return {fmt::format("{}: {} reservations; at most {}", where_, all.size(), kMostReservations)};
     std::set<std::string> names;
     for (const auto& it : all) {
       if (!names.insert(it.name).second) say(it, "it is declared twice");

@@ -107,10 +107,14 @@ class SlurmNodesSleep : public testing::TestWithParam<SlurmRelease> {
     })) << line("sinfo -N -l; squeue");
   }
   void freeze(const std::string& node) const {
-    line(fmt::format("ip link set {0} down; ip netns pids {0} | xargs kill -STOP", node));
+    // Not whom Slurm has stopped already: those are Slurm's to go on.
+    line(fmt::format(
+        "ip link set {0} down; for p in $(ip netns pids {0}); do case $(ps -o stat= -p $p) in T*) ;; *) kill "
+        "-STOP $p && echo $p ;; esac; done > /srv/frozen-{0}",
+        node));
   }
   void thaw(const std::string& node) const {
-    line(fmt::format("ip netns pids {0} | xargs kill -CONT; ip link set {0} up", node));
+    line(fmt::format("xargs kill -CONT < /srv/frozen-{0}; ip link set {0} up", node));
   }
   bool is_quiet(const std::string& node) const {
     const auto now = record(node);

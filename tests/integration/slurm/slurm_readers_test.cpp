@@ -43,6 +43,8 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/slurm/slurmdbd.hcl", "says nothing: sacctmgr -i add"},
       {"src/hpc/growth/entitled.cpp", "says nothing: scontrol update partition=; integration.slurm_urgent"},
       {"src/hpc/growth/forecast/trial.cpp", "TellHowJobsEnded"},
+      {"src/hpc/growth/reserve/bookings.cpp", "integration.slurm_reserve"},
+      {"src/hpc/slurm/elastic/reservation.cpp", "HaveReservationsAsTheyAreDeclared"},
       {"src/hpc/slurm/elastic/difference.cpp", "integration.slurm_pools"},
       {"src/hpc/slurm/elastic/job_queue.cpp", "TellOfTheQueueAsGrowthSeesIt"},
       {"src/hpc/slurm/sleep/job_sleep.cpp", "integration.slurm_sleep"},

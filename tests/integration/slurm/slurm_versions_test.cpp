@@ -15,6 +15,7 @@
 #include "machines/ask.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/elastic/job_queue.hpp"
+#include "slurm/elastic/reservation.hpp"
 #include "slurm/reconcile/ends.hpp"
 #include "slurm/version.hpp"
 
@@ -304,6 +305,26 @@ TEST_P(SlurmVersions, TellOfTheQueueAsGrowthSeesIt) {
   EXPECT_EQ(queue[held].starts, TimePoint{});
   EXPECT_EQ(queue[held].ends, TimePoint{});
   line("scancel -u root");
+}
+
+TEST_P(SlurmVersions, HaveReservationsAsTheyAreDeclared) {
+  const auto now =
+      std::chrono::time_point_cast<Duration>(std::chrono::floor<seconds>(std::chrono::system_clock::now()));
+  slurm::Reservation wanted{.name = "course", .nodes = {"n1"}, .users = {"root"}};
+  wanted.begins = now + std::chrono::hours(1);
+  wanted.ends = now + std::chrono::hours(2);
+  const auto all = [&] { return slurm::parse_reservations(ask(slurm::reservations_command())); };
+  EXPECT_THAT(all(), IsEmpty());
+  order({slurm::create_command(wanted, now)});
+  EXPECT_THAT(all(), ElementsAre(wanted));
+  const auto before = wanted;
+  wanted.nodes = {"n1", "n2"};
+  wanted.ends = now + std::chrono::hours(3);
+  order({slurm::update_command(before, wanted, now)});
+  EXPECT_THAT(all(), ElementsAre(wanted));
+  EXPECT_THAT(slurm::update_command(all().front(), wanted, now), IsEmpty()) << "nothing is left to be said";
+  order({slurm::delete_reservation_command("course")});
+  EXPECT_THAT(all(), IsEmpty());
 }
 
 TEST_P(SlurmVersions, TellHowJobsEnded) {

@@ -166,7 +166,11 @@ void remove_tree(const std::string& path) {
       throw errno_error(errno, fmt::format("cannot remove '{}'", path));
     return;
   }
-  const Fd fd = open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) {
+    if (errno == ENOENT) return;
+    throw errno_error(errno, fmt::format("cannot open '{}'", path));
+  }
   if (::fstat(fd.get(), &st) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", path));
   empty_directory(fd, st.st_dev, path, 0);
   if (::rmdir(path.c_str()) != 0 && errno != ENOENT) throw errno_error(errno, fmt::format("cannot remove '{}'", path));

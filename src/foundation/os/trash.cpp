@@ -31,9 +31,11 @@ std::optional<Discarded> parse_name(const std::string& name) {
   return Discarded{name, name.substr(kTimeSize + 1), *at};
 }
 
-bool has_room(const std::string& directory, unsigned free_percent) {
+bool has_room(const std::string& directory, const Trash::Limits& limits) {
   struct statvfs disk = {};
-  return ::statvfs(directory.c_str(), &disk) == 0 && disk.f_bavail * 100 >= disk.f_blocks * free_percent;
+  if (::statvfs(directory.c_str(), &disk) != 0) return false;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize >= limits.free_bytes ||
+         disk.f_bavail * 100 >= disk.f_blocks * limits.free_percent;
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ void Trash::put(const std::string& path, std::string_view what, TimePoint now) c
   make_directories(directory_, 0700);
   std::size_t kept = 1;
   for (const auto& older : list()) {
-    if (older.what == what && ++kept > limits_.of_the_same) remove(older.name);
+    if (older.what == what && ++kept > limits_.of_the_same) remove_tree(directory_ + "/" + older.name);
   }
   std::string to;
   // Of two of the same in one second the second has the next one's name.
@@ -76,8 +78,9 @@ void Trash::remove(const std::string& name) const { remove_tree(find(name)); }
 
 void Trash::collect(TimePoint now) const {
   const auto all = list();
+  // Of two that collect at once the second finds less than it has read of: nothing is asked of what is gone.
   for (const auto& item : all | std::views::reverse) {
-    if (now - item.at > limits_.keep || !has_room(directory_, limits_.free_percent)) remove(item.name);
+    if (now - item.at > limits_.keep || !has_room(directory_, limits_)) remove_tree(directory_ + "/" + item.name);
   }
 }
 

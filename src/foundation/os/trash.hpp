@@ -3,6 +3,7 @@
 /// What is taken away lies here for a while, for whoever did not mean it. One directory of mode 0700 on the file system
 /// of what goes into it: nothing is copied, and what was sealed stays sealed.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +20,12 @@ struct Discarded {
 
 class Trash {
  public:
-  /// How long things are kept, and how many percent of the file system are left free of them.
+  /// How long things are kept, and what of the file system is left free of them: so many percent, and never more than
+  /// so many bytes, as of a large disk a tenth is more than anybody waits for.
   struct Limits {
     Duration keep = std::chrono::hours(7 * 24);
     unsigned free_percent = 10;
+    std::uint64_t free_bytes = std::uint64_t{10} << 30;
     std::size_t of_the_same = 3;
   };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <future>
+
 #include "base/error.hpp"
 #include "os/file.hpp"
 #include "temporary.hpp"
@@ -27,6 +29,8 @@ class TrashTest : public testing::Test {
     for (const auto& item : trash_.list()) all.push_back(item.what);
     return all;
   }
+
+  static constexpr Trash::Limits kFull = {.keep = hours(1), .free_percent = 101, .free_bytes = UINT64_MAX};
 
   Temporary directory_;
   // Of a full disk too: how much is free is not what these are about.
@@ -78,8 +82,25 @@ TEST_F(TrashTest, KeepsBothOfTwoInOneSecond) {
 }
 
 TEST_F(TrashTest, ADiskWithoutRoomKeepsNothing) {
-  const Trash full(directory_.path() + "/trash", {.keep = hours(1), .free_percent = 101});
+  const Trash full(directory_.path() + "/trash", kFull);
   full.put(make("host", "x"), "host", now_);
+  EXPECT_THAT(full.list(), IsEmpty());
+}
+
+TEST_F(TrashTest, ALargeDiskHasRoomThoughLessThanATenthIsFree) {
+  const Trash large(directory_.path() + "/trash", {.free_percent = 101, .free_bytes = 1});
+  large.put(make("host", "x"), "host", now_);
+  EXPECT_THAT(large.list(), SizeIs(1));
+}
+
+TEST_F(TrashTest, TwoThatCollectAtOnceDoNotMissWhatTheOtherHasTaken) {
+  for (int item = 0; item < 100; ++item) trash_.put(make("host", "x"), "host-" + std::to_string(item), now_);
+  const Trash full(directory_.path() + "/trash", kFull);
+  const auto collect = [&] { full.collect(now_); };
+  auto one = std::async(std::launch::async, collect);
+  auto other = std::async(std::launch::async, collect);
+  EXPECT_NO_THROW(one.get());
+  EXPECT_NO_THROW(other.get());
   EXPECT_THAT(full.list(), IsEmpty());
 }
 

@@ -48,7 +48,8 @@ class MakingRoom {
         now_(now),
         jobs_(jobs_by_host(facts, slurm, now)),
         ledger_(facts.book.sleeps),
-        nodes_(facts.nodes) {
+        nodes_(facts.nodes),
+        bounds_(facts.bounds) {
     // What falls asleep, or goes, is about to be free.
     for (const auto& host : facts.yielding) {
       if (host.to_sleep && !host.asleep) give(host.node, host.cpu, host.memory_mb);
@@ -80,6 +81,15 @@ class MakingRoom {
       found->cpu_free += cpu;
       found->memory_free_mb += memory_mb;
     }
+  }
+
+  /// Whether a machine of the pool may come to the node; `from`: which it leaves for it.
+  bool may_come(const std::string& pool, const std::string& node, const std::string& from = {}) const {
+    const auto bounds = bounds_.find(pool);
+    return bounds == bounds_.end() || bounds->second.against(node, from).empty();
+  }
+  void comes(const std::string& pool, const std::string& node, const std::string& from = {}) {
+    if (const auto bounds = bounds_.find(pool); bounds != bounds_.end()) bounds->second.move(from, node);
   }
 
   /// Of hosts that are awake again, or gone.
@@ -117,8 +127,12 @@ class MakingRoom {
     const auto host = std::find_if(facts_.yielding.begin(), facts_.yielding.end(),
                                    [&](const auto& it) { return it.name == sleeper.job; });
     if (host->stayed) return nullptr;
-    const auto other = std::find_if(nodes_.begin(), nodes_.end(), fits);
-    return other == nodes_.end() ? nullptr : &*other;
+    const auto other = std::find_if(nodes_.begin(), nodes_.end(), [&](const RoomNode& node) {
+      return fits(node) && may_come(host->pool, node.id, sleeper.host);
+    });
+    if (other == nodes_.end()) return nullptr;
+    comes(host->pool, other->id, sleeper.host);
+    return &*other;
   }
 
   /// Where they fell asleep, or, while others have that room, where there is some: memory and disks go there. Those
@@ -186,8 +200,10 @@ class MakingRoom {
   /// from who was promised nothing.
   void place(const UrgentHost& host) {
     std::vector<elastic::VictimHost> hosts;
-    for (const auto& node : nodes_)
-      hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
+    for (const auto& node : nodes_) {
+      if (may_come(host.pool, node.id))
+        hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
+    }
     const elastic::UrgentNeed need{
         .job = host.name, .priority = 1, .nodes = 1, .cpus = host.cpu, .memory_mb = host.memory_mb};
     auto all = takeable();
@@ -204,6 +220,7 @@ class MakingRoom {
       if (!take_back(name, host)) put_to_sleep(name, host);
     }
     give(chosen.hosts.front(), -host.cpu, -host.memory_mb);
+    comes(host.pool, chosen.hosts.front());
   }
 
   /// False: it is none of those.
@@ -251,6 +268,7 @@ class MakingRoom {
   std::map<std::string, HostJobs> jobs_;
   elastic::SleepLedger ledger_;
   std::vector<RoomNode> nodes_;
+  std::map<std::string, scheduler::Bounds> bounds_;
   std::set<std::string> taken_;  ///< by this decision
   Room out_;
 };

@@ -241,6 +241,11 @@ class Driver {
     static_cast<void>(directory);
     return {};
   }
+  /// Reads all of one of these. Errors: not_found; invalid (a bit of it is wrong). Blocks: yes (disk).
+  virtual void verify_checkpoint(const std::string& directory, const std::string& id) const {
+    static_cast<void>(directory);
+    throw Error(Code::not_found, fmt::format("there is no checkpoint '{}'", id));
+  }
   /// Why a machine with these bases cannot go on here, for people; empty: it can. Blocks: reads them all.
   virtual std::string lacks(const std::vector<KeptBase>& bases) const {
     static_cast<void>(bases);

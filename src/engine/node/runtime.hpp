@@ -211,6 +211,7 @@ class TaskDrivers {
   /// As driver::Driver: what a machine's disks are layers over, and whether they could be here.
   virtual awaitable<std::vector<protocol::KeptBase>> bases(std::string driver, std::string directory) = 0;
   virtual awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) = 0;
+  virtual awaitable<void> verify_checkpoint(std::string driver, std::string directory, std::string id) = 0;
   virtual awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) = 0;
   /// Clears away what is left of `spec.attempt`, whose end is known. Throws nothing: it is tried again when the
   /// allocation is removed.

@@ -18,6 +18,8 @@ class GateCache {
 
   /// Those that were asked to stop, and are not known to have done so.
   const std::vector<const model::Allocation*>& stopping_on(const std::string& node_id);
+  /// An earlier one of the same name, on whichever node, that may run still. Null: there is none.
+  const model::Allocation* earlier_that_may_run(const model::Allocation& allocation);
   /// Whether an allocation of the job runs, and is ready.
   bool works_on(const std::string& node_id, const std::string& ns, const std::string& job_id);
   bool works_somewhere(const std::string& ns, const std::string& job_id);
@@ -33,6 +35,7 @@ class GateCache {
   const tables::Tables& tables_;
   std::unordered_map<std::string, OnNode> nodes_;
   std::map<JobKey, bool> somewhere_;
+  std::map<JobKey, std::unordered_multimap<std::string_view, const model::Allocation*>> may_run_;  ///< by name
 };
 
 /// As those of one allocation (dependencies.hpp).

@@ -215,6 +215,9 @@ class Qemu final : public driver::Driver {
     for (auto& saved : list_checkpoints(directory)) found.push_back({saved.id, saved.stored_bytes, saved.created});
     return found;
   }
+  void verify_checkpoint(const std::string& directory, const std::string& id) const override {
+    vm::verify_checkpoint(directory, id);
+  }
   std::string lacks(const std::vector<driver::KeptBase>& bases) const override { return why_not_on(bases); }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {

@@ -74,6 +74,12 @@ Context& Context::functions(FunctionTable table) {
 
 Context& Context::unknown_roots(UnknownRoots treatment) {
   unknown_roots_ = treatment;
+  kept_roots_.clear();
+  return *this;
+}
+
+Context& Context::keep_roots(std::set<std::string, std::less<>> names) {
+  kept_roots_ = std::move(names);
   return *this;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace underway::hcl {
@@ -58,11 +59,14 @@ class Context {
   Context& clear();
   Context& functions(FunctionTable table);
   Context& unknown_roots(UnknownRoots treatment);
+  /// These are kept, as by UnknownRoots::keep, and other unknown ones are errors.
+  Context& keep_roots(std::set<std::string, std::less<>> names);
 
   const Value* find(std::string_view name) const;
   const std::map<std::string, Value, std::less<>>& roots() const { return *roots_; }
   const FunctionTable& functions() const { return functions_; }
-  UnknownRoots unknown_roots() const { return unknown_roots_; }
+  /// Whether this one, of which nothing is known, is kept.
+  bool keeps(std::string_view root) const { return unknown_roots_ == UnknownRoots::keep || kept_roots_.contains(root); }
   Budget& budget() const { return *budget_; }
 
  private:
@@ -70,6 +74,7 @@ class Context {
       std::make_shared<const std::map<std::string, Value, std::less<>>>();
   FunctionTable functions_;
   UnknownRoots unknown_roots_ = UnknownRoots::error;
+  std::set<std::string, std::less<>> kept_roots_;
   std::shared_ptr<Budget> budget_;
 };
 

@@ -46,7 +46,8 @@ class MakingRoom {
         jobs_(jobs_by_host(facts, slurm, now)),
         groups_(slurm.queue),
         ledger_(facts.book.sleeps),
-        nodes_(facts.nodes) {
+        nodes_(facts.nodes),
+        bounds_(facts.bounds) {
     // What falls asleep, or goes, is about to be free.
     for (const auto& host : facts.yielding) {
       yielding_[host.name] = &host;
@@ -84,6 +85,15 @@ class MakingRoom {
       found->cpu_free += cpu;
       found->memory_free_mb += memory_mb;
     }
+  }
+
+  /// Whether a machine of the pool may come to the node; `from`: which it leaves for it.
+  bool may_come(const std::string& pool, const std::string& node, const std::string& from = {}) const {
+    const auto bounds = bounds_.find(pool);
+    return bounds == bounds_.end() || bounds->second.against(node, from).empty();
+  }
+  void comes(const std::string& pool, const std::string& node, const std::string& from = {}) {
+    if (const auto bounds = bounds_.find(pool); bounds != bounds_.end()) bounds->second.move(from, node);
   }
 
   /// Of hosts that are awake again, or gone.
@@ -200,10 +210,14 @@ class MakingRoom {
       if (!reserve(find_node(sleeper.host), sleeper, out)) elsewhere.push_back(&sleeper);
     }
     return std::all_of(elsewhere.begin(), elsewhere.end(), [&](const auto* sleeper) {
-      if (find_yielding(sleeper->job)->stayed) return false;
-      const auto other =
-          std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return fits(node, *sleeper); });
-      return other != nodes_.end() && reserve(&*other, *sleeper, out);
+      const auto* host = find_yielding(sleeper->job);
+      if (host->stayed) return false;
+      const auto other = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+        return fits(node, *sleeper) && may_come(host->pool, node.id, sleeper->host);
+      });
+      if (other == nodes_.end() || !reserve(&*other, *sleeper, out)) return false;
+      comes(host->pool, other->id, sleeper->host);
+      return true;
     });
   }
 
@@ -218,10 +232,14 @@ class MakingRoom {
       });
       if (due && !over && !group.broken) continue;
       const auto before = nodes_;
+      const auto bounds_before = bounds_;
       Room::Waking waking;
       if (reserve(group, waking)) {
         out_.wake.push_back(std::move(waking));
-      } else if (over) {
+        continue;
+      }
+      bounds_ = bounds_before;
+      if (over) {
         // Others that sleep do not take one after the other what it needs at once.
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
           kept[i].cpu_free += before[i].cpu_free - nodes_[i].cpu_free;
@@ -297,8 +315,10 @@ class MakingRoom {
   /// from who was promised nothing.
   void place(const UrgentHost& host) {
     std::vector<elastic::VictimHost> hosts;
-    for (const auto& node : nodes_)
-      hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
+    for (const auto& node : nodes_) {
+      if (may_come(host.pool, node.id))
+        hosts.push_back({.name = node.id, .cpus_free = node.cpu_free, .memory_free_mb = node.memory_free_mb});
+    }
     const elastic::UrgentNeed need{
         .job = host.name, .priority = 1, .nodes = 1, .cpus = host.cpu, .memory_mb = host.memory_mb};
     auto all = takeable();
@@ -315,6 +335,7 @@ class MakingRoom {
       if (!take_back(name, host)) put_to_sleep(name, host);
     }
     give(chosen.hosts.front(), -host.cpu, -host.memory_mb);
+    comes(host.pool, chosen.hosts.front());
   }
 
   /// False: it is none of those.
@@ -366,6 +387,7 @@ class MakingRoom {
   detail::HostGroups groups_;
   elastic::SleepLedger ledger_;
   std::vector<RoomNode> nodes_;
+  std::map<std::string, scheduler::Bounds> bounds_;
   std::map<std::string_view, const YieldingHost*> yielding_;
   std::set<std::string> taken_, put_to_sleep_;  ///< by this decision
   Room out_;

@@ -12,6 +12,7 @@
 #include "elastic/preemption/sleep.hpp"
 #include "growth/look.hpp"
 #include "model/cluster.hpp"
+#include "scheduler/placement/bounds.hpp"
 #include "server/request.hpp"
 #include "slurm/elastic/job_queue.hpp"
 
@@ -33,6 +34,7 @@ struct YieldingHost {
   bool ours = false;    ///< it was us who wanted that
   bool moves = false;   ///< its machine is on its way to another node
   bool stayed = false;  ///< the last time that it was to go on elsewhere, it could not
+  std::string pool = {};
 };
 
 /// A host that may be taken back.
@@ -63,8 +65,9 @@ struct RoomFacts {
   std::vector<YieldingHost> yielding;
   std::vector<UrgentHost> urgent;
   std::vector<OpportunisticHost> opportunistic;
-  std::map<std::string, std::int64_t> redone;  ///< jobs that were taken back once (elastic::State)
-  std::vector<std::int64_t> over;              ///< recalls whose urgent host is gone
+  std::map<std::string, std::int64_t> redone;       ///< jobs that were taken back once (elastic::State)
+  std::vector<std::int64_t> over;                   ///< recalls whose urgent host is gone
+  std::map<std::string, scheduler::Bounds> bounds;  ///< by pool: on which nodes its machines may be; absent: on all
   SleepBook book;
   bool any() const { return !yielding.empty() || !opportunistic.empty() || !over.empty(); }
 };

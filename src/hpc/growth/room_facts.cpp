@@ -32,6 +32,28 @@ std::vector<RoomNode> nodes_of(const tables::Tables& tables, const model::Cluste
   return out;
 }
 
+/// Of pools whose machines may not be everywhere.
+std::map<std::string, scheduler::Bounds> bounds_of_pools(const tables::Tables& tables, const model::Cluster& cluster,
+                                                         const std::vector<RoomNode>& nodes) {
+  std::vector<tables::Row<model::Node>> rows;
+  for (const auto& node : nodes) {
+    if (auto row = tables.find_node(node.id)) rows.push_back(std::move(row));
+  }
+  std::map<std::string, scheduler::Bounds> out;
+  for (const auto& pool : cluster.pools) {
+    const auto job = pool.machine && pool.elastic
+                         ? tables.find_job(model::kDefaultNamespace, model::pool_job_id(cluster.name, pool.name))
+                         : nullptr;
+    if (!job || job->groups.empty()) continue;
+    auto bounds = scheduler::bounds_of(tables, job, job->groups.front(), rows);
+    for (const auto& row : rows) {
+      if (row->node_pool != job->node_pool) bounds.bar(row->id, "it is in another node pool");
+    }
+    if (!bounds.empty()) out.emplace(pool.name, std::move(bounds));
+  }
+  return out;
+}
+
 std::optional<YieldingHost> yielding(const tables::Tables& tables, const model::Pool& pool, const model::Host& host) {
   const auto machine = host::machine_of(tables, host);
   if (host.status != HostStatus::running || !machine) return std::nullopt;
@@ -40,6 +62,7 @@ std::optional<YieldingHost> yielding(const tables::Tables& tables, const model::
   const auto holds = scheduler::amount_of(awake);
   YieldingHost out{.name = host.name, .node = machine->node_id, .cpu = holds.cpu, .memory_mb = holds.memory_mb};
   out.vcpus = pool.cpus;
+  out.pool = pool.name;
   out.to_sleep = !host.sleep.empty();
   out.asleep = host.asleep;
   out.ours = host.sleep.starts_with(kMakesRoom);
@@ -103,6 +126,7 @@ RoomFacts room_facts(const tables::Tables& tables, const model::Cluster& cluster
     }
   }
   if (out.any()) out.nodes = nodes_of(tables, cluster);
+  if (out.any()) out.bounds = bounds_of_pools(tables, cluster, out.nodes);
   out.book = tables::find_record<SleepBook>(tables, cluster.name).value_or(SleepBook{cluster.name, {}});
   return out;
 }

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/masters.hpp"
 #include "jobspec/detail/parse.hpp"
 #include "jobspec/detail/safe_update.hpp"
@@ -133,7 +134,11 @@ class DirectoryLoader {
     if (!blocks.empty()) {
       place_ = blocks[0]->range;
       const std::size_t before = diagnostics_.error_count();
-      decode(*blocks[0], describe::structure_of<model::Cluster>(), &cluster_, opened.context, diagnostics_);
+      // Where the machines of a pool may be is said by properties of nodes, as in job files.
+      auto of_cluster = opened.context;
+      of_cluster.keep_roots({"attr", "meta", "node"});
+      decode(*blocks[0], describe::structure_of<model::Cluster>(), &cluster_, of_cluster, diagnostics_,
+             detail::comparison_dialect());
       if (diagnostics_.error_count() == before) {
         for (auto& problem : model::problems(cluster_)) diagnostics_.error(place_, std::move(problem));
       }

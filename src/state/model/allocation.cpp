@@ -23,6 +23,15 @@ DisconnectPolicy disconnect_policy(const Allocation& allocation) {
   return group == nullptr ? DisconnectPolicy{} : disconnect_policy(*allocation.job, *group);
 }
 
+bool runs_once(const Allocation& allocation) {
+  const TaskGroup* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  return group != nullptr && runs_once(*allocation.job, *group);
+}
+
+bool may_run_still(const Allocation& allocation) {
+  return !allocation.client_terminal() && !allocation.awaits_machines() && runs_once(allocation);
+}
+
 const Enumeration& description(Tag<DesiredStatus>) {
   static const Enumeration e = describe::enumeration<DesiredStatus>("desired status");
   return e;

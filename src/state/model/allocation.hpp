@@ -202,6 +202,11 @@ struct Allocation {
   bool sleeps() const { return sleep && sleep->wanted && sleep->asleep; }
   /// Machines that are on their way to it: nothing of it is started before they are there.
   bool awaits_machines() const { return arrival && arrival->is_under_way(); }
+  /// Not wanted where it is any more, and its machines are not where they are to go yet.
+  bool is_leaving() const {
+    return desired_status == DesiredStatus::stop && transition.with_machines && !client_terminal() &&
+           !(sleep && sleep->left);
+  }
   /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
   std::int64_t index() const;
 };
@@ -211,6 +216,11 @@ std::string allocation_name(std::string_view job_id, std::string_view group, std
 
 /// What holds for it when its node is not heard of, by the version of the job that it runs. Without that: it is lost.
 DisconnectPolicy disconnect_policy(const Allocation& allocation);
+/// As its group says.
+bool runs_once(const Allocation& allocation);
+/// Whether one that runs once may run at this moment, or be about to: its node has not told that it ended, whether it
+/// is wanted or not. One whose machines are still on their way to it does not.
+bool may_run_still(const Allocation& allocation);
 
 /// What became of the wish that an allocation's machines sleep, or sleep no more.
 struct AllocSleepReport {

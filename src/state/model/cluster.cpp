@@ -5,6 +5,7 @@
 #include "model/access/variable.hpp"
 #include "model/elastic/growth.hpp"
 #include "model/elastic/promised.hpp"
+#include "model/validate/validate.hpp"
 
 namespace underway::model {
 
@@ -89,6 +90,8 @@ void check_provider(const Cluster& cluster, const Pool& pool, std::vector<std::s
   }
   if (pool.cpus <= 0 || pool.memory_mb <= 0) say("a virtual machine has `cpus` and `memory`");
   if (machine.cpu < 0) say("machine.cpu: is less than 0");
+  for (const auto& wrong : validate_placement(machine.constraints, machine.affinities, machine.spreads))
+    say("machine: " + wrong.message);
   const auto* under = cluster.find_pool(machine.on);
   if (machine.on.empty())
     say("machine.on: which node pool holds the machines?");
@@ -355,6 +358,13 @@ const Structure& description(Tag<VirtualMachine>) {
           .attribute<&VirtualMachine::pin>("pin", "Pin", "Whether each processor has a core of the node for itself.")
           .attribute<&VirtualMachine::huge_pages>("huge_pages", "HugePages",
                                                   "Whether its memory is of the node's huge pages.")
+          .block<&VirtualMachine::constraints>("constraint", "Constraints",
+                                               "Which of those nodes may hold them; `distinct_hosts` and "
+                                               "`distinct_property` count all machines of the pool.")
+          .block<&VirtualMachine::affinities>("affinity", "Affinities", "Which of them should rather.")
+          .block<&VirtualMachine::spreads>("spread", "Spreads",
+                                           "Over what all machines of the pool are shared out; without any they are "
+                                           "packed, so that whole nodes stay free.")
           .done();
   return s;
 }

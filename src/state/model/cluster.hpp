@@ -47,6 +47,11 @@ struct VirtualMachine {
   std::int64_t cpu = 0;     ///< MHz that are reserved; 0: kMachineMhzPerCpu for each of the pool's `cpus`
   bool pin = false;         ///< each processor has a core of the node for itself
   bool huge_pages = false;  ///< its memory is of the node's huge pages
+  /// Which of those nodes may hold the pool's machines, which should rather, and over what they are shared out. None of
+  /// these: where the least room is left, so that whole nodes stay free.
+  std::vector<Constraint> constraints;
+  std::vector<Affinity> affinities;
+  std::vector<Spread> spreads;
 };
 
 struct Pool {

@@ -41,8 +41,8 @@ class VirtualHosts : public testing::Test {
                    "\n    hostname = \"v%d\"\n    cpus = 1\n    memory = 384\n    machine {\n      on = \"metal\"\n"
                    "      image = \"" +
                    images() + "/root.erofs\"\n      kernel = \"" + images() + "/vmlinuz\"\n      initrd = \"" +
-                   images() +
-                   "/initrd\"\n      append = \"console=ttyS0 panic=-1 quiet\"\n      disk = \"1G\"\n    }\n  }\n}\n");
+                   images() + "/initrd\"\n      append = \"console=ttyS0 panic=-1 quiet\"\n      disk = \"1G\"\n" +
+                   where_ + "    }\n  }\n}\n");
   }
   void up() const {
     const auto done = cluster_->underway({"up", directory()}, seconds(240));
@@ -81,8 +81,22 @@ class VirtualHosts : public testing::Test {
     return shell("pgrep -f 'guest=virtual[.]" + host + "[ ,]'").out;
   }
 
+  /// The host on which its machine runs, also while nobody hears of it.
+  std::string holder_of(const std::string& host) const {
+    for (int i = 1; i <= metal_; ++i) {
+      const auto metal = "m" + std::to_string(i);
+      if (cluster_->enter(metal, "pgrep -f 'guest=virtual[.]" + host + "[ ,]'").exit_code == 0) return metal;
+    }
+    return {};
+  }
+  std::string inside(const std::string& file) const {
+    const auto ids = allocations("hello");
+    return ids.empty() ? "" : cluster_->underway({"alloc", "exec", ids[0], "/bin/cat", file}, seconds(30)).out;
+  }
+
   std::string asked_;
   int metal_ = 1;
+  std::string where_;  ///< of `machine`: constraints and spreads
   std::optional<Cluster> cluster_;
 };
 
@@ -157,10 +171,6 @@ TEST_F(VirtualHosts, JoinRunJobsComeAndGoAndOutliveAgents) {
 TEST_F(VirtualHosts, SleepAndGoOnWhereTheyWere) {
   up();
   ASSERT_EQ(greeting("v1"), "v1\n");
-  const auto inside = [&](const std::string& file) {
-    const auto ids = allocations("hello");
-    return ids.empty() ? "" : cluster_->underway({"alloc", "exec", ids[0], "/bin/cat", file}, seconds(30)).out;
-  };
   const std::string kBoot = "/proc/sys/kernel/random/boot_id", kCount = "/var/lib/count";
   const auto boot = inside(kBoot);
   const auto count = std::atoi(inside(kCount).c_str());
@@ -172,6 +182,9 @@ TEST_F(VirtualHosts, SleepAndGoOnWhereTheyWere) {
   const auto alone = cluster_->underway({"alloc", "suspend", allocations("virtual-burst-hosts")[0]});
   EXPECT_EQ(alone.exit_code, 1);
   EXPECT_THAT(alone.err, HasSubstr("underway host suspend v1"));
+  const auto back = cluster_->underway({"alloc", "restore", "-yes", allocations("virtual-burst-hosts")[0], "c-1"});
+  EXPECT_EQ(back.exit_code, 1);
+  EXPECT_THAT(back.err, HasSubstr("whether a host goes back is its cluster's to say"));
   const auto begun = std::chrono::steady_clock::now();
   const auto slept = cluster_->underway({"host", "suspend", "-reason", "to be moved", "v1"}, seconds(120));
   ASSERT_EQ(slept.exit_code, 0) << slept.out << slept.err << told();
@@ -221,6 +234,89 @@ TEST_F(VirtualHosts, JoinAnewWhenTheHostThatHeldThemIsLost) {
   cluster_->pull_the_plug(holder);
   EXPECT_TRUE(eventually(seconds(120), [&] { return machines() != "" && greeting("v1") == "v1\n"; })) << told();
   EXPECT_EQ(std::ranges::count(machines(), '\n'), 1) << "one, and not two: " << machines();
+}
+
+/// Each on a node of its own, as the pool says. One of these is cut off, and its QEMU runs on there: nothing that is
+/// done meanwhile starts that machine a second time, until the node has ended it, or somebody says that it is off.
+TEST_F(VirtualHosts, RunOnceThoughTheirNodeIsCutOff) {
+  metal_ = 2;
+  declare(1);
+  up();
+  where_ = "      spread {\n        attribute = \"${node.unique.name}\"\n      }\n";
+  declare(2);
+  up();
+  const auto holder = holder_of("v1"), other = holder == "m1" ? std::string("m2") : std::string("m1");
+  ASSERT_NE(holder, "");
+  ASSERT_EQ(holder_of("v2"), other) << told();
+  const auto first = machines("v1"), second = machines("v2");
+  where_ = "      constraint {\n        distinct_hosts = true\n      }\n";
+  declare(2);
+  up();
+  EXPECT_EQ(machines("v1") + machines("v2"), first + second) << "other words move nobody";
+  const auto machine_of = [&](const std::string& host) {
+    for (const auto& id : allocations("virtual-burst-hosts")) {
+      const auto status = cluster_->underway({"alloc", "status", id}).out;
+      if (status.find("virtual-burst-hosts." + host + "[0]") != std::string::npos &&
+          status.find("Desired Status      = run") != std::string::npos)
+        return id;
+    }
+    return std::string();
+  };
+  const auto refused = cluster_->underway({"alloc", "move", "-node", other, machine_of("v1")}, seconds(30));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("distinct_hosts"));
+  where_.clear();
+  declare(2);
+  up();
+
+  const int agent = cluster_->agent_of(holder);
+  const auto cut = [&](const std::string& host, int its_agent) {
+    ::kill(its_agent, SIGSTOP);
+    return cluster_->enter(host, "ip link set br-lan down").exit_code == 0;
+  };
+  const auto silent = [&](const std::string& host) {
+    const auto nodes = cluster_->underway({"node", "status"}).out;
+    const auto at = nodes.find(" " + host + " ");
+    return at != std::string::npos &&
+           nodes.substr(at, nodes.find('\n', at) - at).find("disconnected") != std::string::npos;
+  };
+  ASSERT_TRUE(cut(holder, agent));
+  ASSERT_TRUE(eventually(seconds(60), [&] { return silent(holder); })) << told();
+  const auto alone = [&] { return machines("v1") == first; };
+  EXPECT_TRUE(stays(seconds(15), alone)) << "beyond every lease: " << machines("v1") << told();
+  EXPECT_EQ(allocations("virtual-burst-hosts").size(), 2U) << "nobody takes its place";
+
+  // Somebody wants it elsewhere: it has a place there, and waits.
+  const auto old = machine_of("v1");
+  ASSERT_EQ(cluster_->underway({"alloc", "stop", "-detach", old}).exit_code, 0) << told();
+  ASSERT_TRUE(eventually(seconds(30), [&] { return machine_of("v1") != "" && machine_of("v1") != old; })) << told();
+  const auto next = [&] { return cluster_->underway({"alloc", "status", machine_of("v1")}).out; };
+  EXPECT_TRUE(eventually(seconds(20), [&] {
+    return next().find("underway node purge " + holder) != std::string::npos;
+  })) << next();
+  EXPECT_TRUE(stays(seconds(10), alone)) << machines("v1") << told();
+
+  // It is back, ends what is not wanted there any more, and then the other one begins.
+  cluster_->enter(holder, "ip link set br-lan up");
+  ::kill(agent, SIGCONT);
+  EXPECT_TRUE(eventually(seconds(120), [&] {
+    EXPECT_LE(std::ranges::count(machines("v1"), '\n'), 1) << machines("v1");
+    return machines("v1") != first && greeting("v1") == "v1\n";
+  })) << told();
+  EXPECT_EQ(holder_of("v1"), other) << told();
+
+  // And one whose node is off, which nobody can know but who looks.
+  const int its_agent = cluster_->agent_of(other);
+  ASSERT_TRUE(cut(other, its_agent));
+  ASSERT_TRUE(eventually(seconds(60), [&] { return silent(other); })) << told();
+  for (const auto& host : {"v1", "v2"}) ::kill(std::stoi(machines(host)), SIGKILL);
+  EXPECT_TRUE(stays(seconds(5), [&] { return machines() == ""; })) << machines();
+  const auto purged = cluster_->underway({"node", "purge", "-yes", other});
+  ASSERT_EQ(purged.exit_code, 0) << purged.err;
+  EXPECT_TRUE(eventually(seconds(120), [&] { return greeting("v1") == "v1\n" && greeting("v2") == "v2\n"; })) << told();
+  cluster_->enter(other, "ip link set br-lan up");
+  ::kill(its_agent, SIGCONT);
+  EXPECT_TRUE(stays(seconds(10), [&] { return std::ranges::count(machines(), '\n') == 2; })) << machines();
 }
 
 }  // namespace

@@ -154,11 +154,16 @@ awaitable<std::vector<protocol::TaskCheckpoint>> AllocationRunner::checkpoints(s
 awaitable<void> AllocationRunner::restore(std::string task, std::string checkpoint) {
   if (stopping_ || dead())
     throw Error(Code::invalid, fmt::format("allocation {} has ended, or is about to", id().substr(0, 8)));
-  for (const auto& made : co_await checkpoints(std::move(task))) {
-    if (made.id == checkpoint) co_return get_task(made.task).restore(checkpoint);
+  const auto there = co_await checkpoints(std::move(task));
+  for (const auto& made : there) {
+    if (made.id != checkpoint) continue;
+    // While it runs on: one that cannot be gone back to costs nothing.
+    co_await context_.drivers.verify_checkpoint(get_task(made.task).task().driver, kept_in(made.task), checkpoint);
+    co_return get_task(made.task).restore(checkpoint);
   }
-  throw Error(Code::not_found, fmt::format("allocation {} has no checkpoint '{}'", id().substr(0, 8), checkpoint))
-      .advise(fmt::format("underway alloc checkpoint -list {}", id().substr(0, 8)));
+  Error unknown(Code::not_found, fmt::format("allocation {} has no checkpoint '{}'", id().substr(0, 8), checkpoint));
+  if (there.empty()) unknown.because("it has none at all: only virtual machines do, of which one was made");
+  throw unknown.advise(fmt::format("underway alloc checkpoint -list {}", id().substr(0, 8)));
 }
 
 awaitable<std::vector<protocol::KeptMachine>> AllocationRunner::kept_machines() {

@@ -428,6 +428,11 @@ awaitable<std::vector<protocol::TaskCheckpoint>> DriverAdapter::checkpoints(std:
   co_return found;
 }
 
+awaitable<void> DriverAdapter::verify_checkpoint(std::string name, std::string directory, std::string id) {
+  const driver::Driver& driver = get(name);
+  co_await blocking(runtime_, [&] { driver.verify_checkpoint(directory, id); });
+}
+
 awaitable<std::string> DriverAdapter::lacks(std::string name, std::vector<protocol::KeptBase> bases) {
   const auto found = missing(name);
   if (found) co_return *found;

@@ -36,6 +36,7 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<void> discard(LaunchSpec spec) override;
   awaitable<std::vector<protocol::KeptBase>> bases(std::string driver, std::string directory) override;
   awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) override;
+  awaitable<void> verify_checkpoint(std::string driver, std::string directory, std::string id) override;
   awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) override;
   /// As driver::Driver.
   awaitable<bool> reap_leftovers(bool end_them);

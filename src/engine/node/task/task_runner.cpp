@@ -419,12 +419,14 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     failed = error;
   }
   record_.launched = false;
-  record_.restore.clear();  // what cannot be gone back to is not tried again: it goes on from where it was
+  const bool goes_back = !std::exchange(record_.restore, {}).empty();
   if (asked_.kill) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = protocol::event::kFailedArtifactDownload;
   record_.failures.last = secrets_.redact(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
+  // What cannot be gone back to is not tried again: it goes on from where it was, and has all of its attempts.
+  if (goes_back) co_return EndKind::asked_restart;
   const bool hopeless = step != protocol::event::kFailedArtifactDownload &&
                         (failed->code() == Code::invalid || failed->code() == Code::not_found ||
                          failed->code() == Code::denied || failed->code() == Code::unsupported);

@@ -251,7 +251,13 @@ class FakeDrivers final : public TaskDrivers {
 
   awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string, std::string) override { co_return kept; }
 
+  awaitable<void> verify_checkpoint(std::string, std::string, std::string id) override {
+    if (id == damaged) throw Error(Code::invalid, "a bit of it is wrong");
+    co_return;
+  }
+
   std::vector<protocol::TaskCheckpoint> kept;
+  std::string damaged;  ///< one of these
   std::vector<protocol::KeptBase> on_bases, asked_bases;
   std::string kept_in;  ///< of machines that are started
   std::string lacking;  ///< why machines cannot be here

@@ -90,13 +90,17 @@ Slot Cells::best(const SpreadState& spread, std::uint64_t seed) const {
 SpreadState::SpreadState(const Ask& ask, const Cells& cells) : cells_(cells) {
   double weights = 0;
   for (const auto* spread : ask.spreads) weights += static_cast<double>(spread->weight);
-  const auto count = static_cast<double>(ask.group->count);
+  const auto of_group = static_cast<double>(ask.group->count);
+  double of_job = 0;
+  for (const auto& group : ask.job->groups) of_job += static_cast<double>(group.count);
   for (std::size_t i = 0; i < ask.spreads.size(); ++i) {
     const model::Spread& spread = *ask.spreads[i];
     const auto& values = cells.values(i);
     Rule& rule = rules_.emplace_back();
     rule.weight = weights > 0 ? static_cast<double>(spread.weight) / weights : 0;
     rule.even = spread.targets.empty();
+    rule.across_groups = spread.across_groups;
+    const double count = rule.across_groups ? of_job : of_group;
     rule.used.resize(values.size());
     if (rule.even) continue;
     double named = 0;
@@ -113,11 +117,12 @@ SpreadState::SpreadState(const Ask& ask, const Cells& cells) : cells_(cells) {
   }
 }
 
-void SpreadState::count(std::uint32_t cell, std::int64_t change) {
+void SpreadState::count(std::uint32_t cell, std::int64_t of_group, std::int64_t of_job) {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const std::uint32_t value = cells_.value_of(cell, i);
-    if (value == Cells::kNone) continue;
     Rule& rule = rules_[i];
+    const std::int64_t change = rule.across_groups ? of_job : of_group;
+    if (value == Cells::kNone || change == 0) continue;
     std::int64_t& used = rule.used[value];
     if (used > 0) {
       const auto before = rule.uses.find(used);

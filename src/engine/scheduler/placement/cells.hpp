@@ -73,8 +73,8 @@ class SpreadState {
   /// Nobody is counted yet. `cells` outlives it and is not rebuilt meanwhile.
   SpreadState(const Ask& ask, const Cells& cells);
 
-  /// An allocation came to the cell (1) or left it (-1).
-  void count(std::uint32_t cell, std::int64_t change);
+  /// So many allocations of the group, and of its whole job, came to the cell; below 0: left it.
+  void count(std::uint32_t cell, std::int64_t of_group, std::int64_t of_job);
   /// What the next allocation there would get: Nomad's `allocation-spread`, whose 0 is no term at all.
   /// Source: nomad/scheduler/feasible/spread.go (SpreadIterator, evenSpreadScoreBoost).
   double term(std::uint32_t cell) const;
@@ -83,6 +83,7 @@ class SpreadState {
   struct Rule {
     double weight = 0;                         ///< of the sum of all weights
     bool even = false;                         ///< no targets
+    bool across_groups = false;                ///< counts all of the job
     std::vector<double> desired;               ///< by value; 0: none shall be there
     std::vector<std::int64_t> used;            ///< by value
     std::map<std::int64_t, std::size_t> uses;  ///< how many values are used how often; those that are used

@@ -73,7 +73,7 @@ Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use
     if (ranked_) shape_->catch_up(fleet);
   }
   if (ranked_ && shape_->spread()) spread_.emplace(shape_->ask(), shape_->cells());
-  for (const Slot slot : peers_.touched()) count_spread(slot, (*group_counts_)[slot]);
+  for (const Slot slot : peers_.touched()) count_spread(slot, (*group_counts_)[slot], peers_.of_job(slot));
   for (const auto& rule : shape_->ask().distinct_properties) read_property(rule);
   for (const Slot slot : peers_.touched()) override_score(slot);
   for (const auto& property : properties_) {
@@ -129,10 +129,10 @@ void Placer::count_property(Slot slot, std::int64_t change) {
   }
 }
 
-void Placer::count_spread(Slot slot, std::int64_t change) {
-  if (!spread_ || change == 0) return;
+void Placer::count_spread(Slot slot, std::int64_t of_group, std::int64_t of_job) {
+  if (!spread_) return;
   const std::uint32_t cell = shape_->cells().cell_of(slot);
-  if (cell != Cells::kNone) spread_->count(cell, change);
+  if (cell != Cells::kNone) spread_->count(cell, of_group, of_job);
 }
 
 bool Placer::allowed_beside_peers(Slot slot) const {
@@ -348,14 +348,14 @@ bool Placer::in_scope(Slot slot) const {
 void Placer::add_peer(Slot slot) {
   peers_.add(slot, group_);
   count_property(slot, 1);
-  count_spread(slot, 1);
+  count_spread(slot, 1, 1);
   refresh(slot);
 }
 
 void Placer::remove_peer(Slot slot) {
   peers_.remove(slot, group_);
   count_property(slot, -1);
-  count_spread(slot, -1);
+  count_spread(slot, -1, -1);
   refresh(slot);
 }
 

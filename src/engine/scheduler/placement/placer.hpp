@@ -126,7 +126,7 @@ class Placer {
 
   void read_property(const DistinctProperty& rule);
   void count_property(Slot slot, std::int64_t change);
-  void count_spread(Slot slot, std::int64_t change);
+  void count_spread(Slot slot, std::int64_t of_group, std::int64_t of_job);
   bool allowed_beside_peers(Slot slot) const;
   /// Whether the node has the volumes that are only this allocation's.
   bool has_own_volumes(Slot slot, std::int64_t index) const;

@@ -14,6 +14,7 @@ struct Planner::GroupWork {
   GroupPlan canaries;  ///< of those that are not promoted; they do not count among the others
   std::vector<AllocationRow> in_place;
   std::vector<AllocationRow> destructive;
+  std::vector<Slot> left;  ///< where machines of it still are that go on elsewhere: they may yet have to stay
   std::size_t created_begin = 0, created_end = 0;  ///< what was created for it, in Plan::created
 
   bool idle() const {

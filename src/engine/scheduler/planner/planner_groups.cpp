@@ -34,6 +34,12 @@ Planner::GroupWork Planner::begin_group(const model::TaskGroup& group, std::vect
   work.policy = model::update_policy(job, group);
   work.first_of_version = std::all_of(allocations.begin(), allocations.end(),
                                       [&](const AllocationRow& row) { return of_earlier_job(*row, job); });
+  for (const auto& allocation : allocations) {
+    const Slot slot = allocation->is_leaving() ? fleet_.find(allocation->node_id) : kNoSlot;
+    if (slot == kNoSlot) continue;
+    work.left.push_back(slot);
+    peers_.add(slot, group.name);
+  }
   take_canaries(work, allocations);
   work.plan = reconcile_group(job, group, allocations, fleet_, now_, context_.options.clock_slack);
   take_note(group, work.plan);
@@ -68,11 +74,16 @@ void Planner::plan_group(GroupWork& work) {
   const model::TaskGroup& group = *work.group;
   if (work.idle()) return;
   Allowance::spend(kStepsOfGroup);
+  // They are beside the other groups' allocations, not beside the ones that take their place.
+  for (const Slot slot : work.left) peers_.remove(slot, group.name);
+  const std::size_t stopped_begin = plan_.stopped.size();
   Placer placer(fleet_, peers_, ask_of(situation_.job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::ranking,
                 quota());
   for (auto& old : work.plan.outdated) {
     const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
-    (same && placer.suits(fleet_.find(old->node_id)) ? work.in_place : work.destructive).push_back(std::move(old));
+    // Another constraint ends no machine where it is: it would begin anew elsewhere, without its disk.
+    const bool stays = model::runs_once(*old) || placer.suits(fleet_.find(old->node_id));
+    (same && stays ? work.in_place : work.destructive).push_back(std::move(old));
   }
   open_rollout(work);
   work.created_begin = plan_.created.size();
@@ -87,6 +98,10 @@ void Planner::plan_group(GroupWork& work) {
   else
     fill_all(group, placer, work.plan.missing);
   work.created_end = plan_.created.size();
+  for (std::size_t i = stopped_begin; i < plan_.stopped.size(); ++i) {
+    if (plan_.stopped[i].is_leaving()) work.left.push_back(fleet_.find(plan_.stopped[i].node_id));
+  }
+  for (const Slot slot : work.left) peers_.add(slot, group.name);
 }
 
 /// A disk that stays with its allocation is where its predecessor was, also when that failed there.

@@ -16,8 +16,10 @@ const model::Node* node_of(const Allocation& allocation, const FleetIndex& fleet
 
 Standing on_silent_node(const Allocation& allocation, std::int64_t now) {
   const bool known = allocation.client_status == ClientStatus::unknown;
-  // What has not told yet that it runs is started elsewhere: nobody would miss it less if we waited.
-  if (!known && allocation.client_status != ClientStatus::running) return Standing::lost;
+  // What has not told yet that it runs is started elsewhere: nobody would miss it less if we waited. Unless it must not
+  // run twice: its node may just have started it.
+  if (!known && allocation.client_status != ClientStatus::running && !model::may_run_still(allocation))
+    return Standing::lost;
   if (!model::disconnect_policy(allocation).unknown_for()) return Standing::lost;
   if (!known) return Standing::silenced;
   const auto end = given_up_at(allocation, now);

@@ -59,7 +59,7 @@ TEST(Standing, FollowsFromTheNodeThePolicyAndTheClock) {
     bool forced = false;
   };
   const auto running = ClientStatus::running, unknown = ClientStatus::unknown, pending = ClientStatus::pending;
-  const model::DisconnectStrategy none{}, hour = lost_after(1h);
+  const model::DisconnectStrategy none{}, hour = lost_after(1h), once = lost_after(Duration::max());
   model::DisconnectStrategy stops_itself;
   stops_itself.stop_on_client_after = 10min;
   const std::vector<Case> cases = {
@@ -72,6 +72,9 @@ TEST(Standing, FollowsFromTheNodeThePolicyAndTheClock) {
       {"silent, without a policy", NodeStatus::disconnected, running, none, false, 0, Standing::lost},
       {"silent, with a policy", NodeStatus::disconnected, running, hour, false, 0, Standing::silenced},
       {"silent before it was told to run", NodeStatus::disconnected, pending, hour, false, 0, Standing::lost},
+      {"silent before it told that it runs, and must not run twice", NodeStatus::disconnected, pending, once, false, 0,
+       Standing::silenced},
+      {"and for ever", NodeStatus::disconnected, unknown, once, false, 86400 * 365, Standing::unknown},
       {"silent for a while", NodeStatus::disconnected, unknown, hour, false, 3599, Standing::unknown},
       {"silent for too long", NodeStatus::disconnected, unknown, hour, false, 3600, Standing::lost},
       {"the default of services", NodeStatus::disconnected, unknown, {}, false, 299, Standing::unknown},

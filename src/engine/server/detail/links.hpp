@@ -75,6 +75,9 @@ struct Server::Links final : tables::Tables::Follower {
     if (health || status) changes.insert({row->ns, row->job_id, row->node_id, ended || !after});
     // Its replacement may wait for it to have ended.
     if (ended && !row->next_allocation.empty()) ended_with_successor.push_back(row->next_allocation);
+    // So may any of its name, wherever it is, if only one may run.
+    if (before && model::may_run_still(*before) && !(after && model::may_run_still(*after)))
+      names_free[{row->ns, row->job_id}].insert(row->name);
   }
 
   Tables& tables;
@@ -85,8 +88,9 @@ struct Server::Links final : tables::Tables::Follower {
   std::set<Dependents::Event> changes;
   Dependents dependents;
   std::vector<std::string> ended_with_successor;
-  std::set<std::string> draining, disconnected;  ///< ids of nodes
-  bool needs_care = false;                       ///< one of them may be ready for its next step
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> names_free;  ///< by namespace and job
+  std::set<std::string> draining, disconnected;                                     ///< ids of nodes
+  bool needs_care = false;  ///< one of them may be ready for its next step
   async::Event care;
 };
 

@@ -69,6 +69,15 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
                      dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
 }
 
+/// Of what must have ended first, wherever it is.
+std::string describe_end(const tables::Tables& tables, const Allocation& other) {
+  const auto node = tables.find_node(other.node_id);
+  const auto it = fmt::format("allocation {} to stop on node {}", other.id.substr(0, 8), other.node_name);
+  if (!node || !node->silent()) return it;
+  return fmt::format("{}, which is not heard of: if it is off, say so with `underway node purge {}`", it,
+                     other.node_name);
+}
+
 Gate gate_of_sleeping(Gate gate) {
   gate.start = false;
   gate.pause = gate.suspend = true;
@@ -92,8 +101,7 @@ Gate gate_of_leaving(const tables::Tables& tables, const Allocation& allocation)
 Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard* guard) {
   const auto& tables = cache.tables();
   Gate gate;
-  gate.guarded = guard != nullptr && guard->concerns(allocation);
-  if (gate.guarded) {
+  if (guard != nullptr && guard->concerns(allocation)) {
     if (auto why = guard->holds(tables, allocation)) {
       gate.start = false;
       gate.waiting_for = std::move(*why);
@@ -110,6 +118,11 @@ Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard*
   if (allocation.unknown_since > 0 && allocation.job && replaced(tables, *allocation.job, allocation)) {
     gate.start = false;
     gate.waiting_for = "one of those of its name to be chosen";
+    return gate;
+  }
+  if (const auto* other = model::runs_once(allocation) ? cache.earlier_that_may_run(allocation) : nullptr) {
+    gate.start = false;
+    gate.waiting_for = describe_end(tables, *other);
     return gate;
   }
   const bool started = has_started(allocation);
@@ -259,6 +272,20 @@ const std::vector<const Allocation*>& GateCache::stopping_on(const std::string& 
   return on(node_id).stopping;
 }
 
+const Allocation* GateCache::earlier_that_may_run(const Allocation& allocation) {
+  const auto [it, first] = may_run_.try_emplace({allocation.ns, allocation.job_id});
+  if (first) {
+    for (const auto& row : tables_.allocations_of_job(allocation.ns, allocation.job_id)) {
+      if (model::may_run_still(*row)) it->second.emplace(row->name, row.get());
+    }
+  }
+  const auto [begin, end] = it->second.equal_range(allocation.name);
+  const auto found = std::find_if(begin, end, [&](const auto& entry) {
+    return entry.second->id != allocation.id && entry.second->create_index < allocation.create_index;
+  });
+  return found == end ? nullptr : found->second;
+}
+
 bool GateCache::works_on(const std::string& node_id, const std::string& ns, const std::string& job_id) {
   return on(node_id).working.contains({ns, job_id});
 }
@@ -275,6 +302,16 @@ std::optional<std::string> waiting_for(GateCache& cache, const Allocation& alloc
   return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
 }
 
+namespace {
+
+Gate gate_unguarded(GateCache& cache, Dependents& dependents, const Allocation& allocation) {
+  if (!allocation.server_terminal()) return gate_of_wanted(cache, allocation, dependents.guard());
+  if (is_leaving(allocation)) return gate_of_leaving(cache.tables(), allocation);
+  return gate_of_unwanted(cache.tables(), dependents, allocation);
+}
+
+}  // namespace
+
 std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
   GateCache cache(tables);
   return waiting_for(cache, allocation, guard);
@@ -282,10 +319,10 @@ std::optional<std::string> waiting_for(const tables::Tables& tables, const Alloc
 
 Gate gate_of(GateCache& cache, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
-  if (!allocation.server_terminal()) return gate_of_wanted(cache, allocation, dependents.guard());
-  if (is_leaving(allocation)) return gate_of_leaving(cache.tables(), allocation);
-  Gate gate = gate_of_unwanted(cache.tables(), dependents, allocation);
-  gate.guarded = dependents.guard() != nullptr && dependents.guard()->concerns(allocation);
+  Gate gate = gate_unguarded(cache, dependents, allocation);
+  const auto* guard = dependents.guard();
+  // While its node was off it may have been started elsewhere.
+  gate.guarded = (guard != nullptr && guard->concerns(allocation)) || model::runs_once(allocation);
   return gate;
 }
 

@@ -268,6 +268,11 @@ void Server::send_differences() {
   for (const auto& id : std::exchange(links_->ended_with_successor, {})) {
     if (const auto successor = tables_.find_allocation(id)) links_->dirty.insert(successor->node_id);
   }
+  for (const auto& [job, names] : std::exchange(links_->names_free, {})) {
+    for (const auto& row : tables_.allocations_of_job(job.first, job.second)) {
+      if (!row->terminal() && names.contains(row->name)) links_->dirty.insert(row->node_id);
+    }
+  }
   for (const auto& id : std::exchange(links_->dirty, {})) {
     const auto it = links_->sessions.find(id);
     if (it == links_->sessions.end()) continue;

@@ -1,6 +1,7 @@
 #include "server/node/move_decisions.hpp"
 
 #include "base/error.hpp"
+#include "scheduler/placement/bounds.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/node/sleep_decisions.hpp"
 
@@ -39,6 +40,14 @@ void clear_mark(Allocation& row) {
   row.transition.to_node.clear();
 }
 
+/// Of a node to which the constraints of its job do not let it, it would wait for that node for ever.
+std::string why_not_there(const Tables& tables, const Allocation& current, const tables::Row<model::Node>& node) {
+  const auto job = tables.find_job(current.ns, current.job_id);
+  const auto* group = job ? job->find_group(current.group) : nullptr;
+  if (group == nullptr) return {};
+  return scheduler::bounds_of(tables, job, *group, {node}).against(node->id, current.node_id);
+}
+
 void require_node(const Tables& tables, const Allocation& current, const std::string& to_node) {
   if (to_node.empty()) return;
   const auto node = tables.find_node(to_node);
@@ -46,6 +55,7 @@ void require_node(const Tables& tables, const Allocation& current, const std::st
   Error error(Code::conflict, fmt::format("{} cannot move to node {}", brief(current), node->name));
   if (node->id == current.node_id) throw error.because("it is there");
   if (!node->ready()) throw error.because("that node takes nothing new: it is not heard of, or not eligible");
+  if (auto why = why_not_there(tables, current, node); !why.empty()) throw error.because(std::move(why));
 }
 
 }  // namespace
@@ -58,10 +68,7 @@ bool failed_to_move(const Allocation& allocation, std::int64_t asked) {
   return allocation.sleep && !allocation.sleep->trouble.empty() && allocation.sleep->since >= asked;
 }
 
-bool is_leaving(const Allocation& allocation) {
-  return allocation.desired_status == model::DesiredStatus::stop && allocation.transition.with_machines &&
-         !allocation.client_terminal() && !(allocation.sleep && allocation.sleep->left);
-}
+bool is_leaving(const Allocation& allocation) { return allocation.is_leaving(); }
 
 tables::Row<Allocation> destination_of(const Tables& tables, const Allocation& leaving) {
   for (const auto& row : tables.allocations_of_job(leaving.ns, leaving.job_id)) {

@@ -20,7 +20,8 @@ namespace underway::server {
 /// Has them go on elsewhere: on the node `to_node`, or on any that has room but their own. Until there is one they run
 /// on, and the wish stands. Nothing happens when they are on their way. `cancel`: takes back a wish for which there was
 /// no node yet. `wake`: those that sleep go on there, else they sleep there. Errors: not_found (the allocation, the
-/// node); conflict (it does not run, it is on that node, it is on its way already); unsupported (as SleepAllocation).
+/// node); conflict (it does not run, it is on that node, a constraint of its job is against that node, it is on its way
+/// already); unsupported (as SleepAllocation).
 struct MoveAllocation {
   std::string id;
   std::string to_node = {};

@@ -203,10 +203,12 @@ Decision<RegisteredNode> decide(const Tables& tables, const RegisterNode& reques
 
 namespace {
 
-/// Whether something on the node may go on though nobody hears of it.
+/// Whether something on the node may go on though nobody hears of it, and matters: what is not wanted any more does
+/// not, unless it must not run twice.
 bool may_run_on(const Tables& tables, const std::string& node_id) {
   const auto& rows = tables.allocations_on_node(node_id);
   return std::any_of(rows.begin(), rows.end(), [](const auto& row) {
+    if (model::may_run_still(*row)) return true;
     const bool running = row->client_status == ClientStatus::running || row->client_status == ClientStatus::unknown;
     return running && !row->terminal() && model::disconnect_policy(*row).unknown_for();
   });

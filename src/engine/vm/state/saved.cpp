@@ -149,17 +149,29 @@ void remove_checkpoint(const std::string& directory, const std::string& id) {
     remove_file(fmt::format("{}/{}.{}", checkpoint_directory(directory), id, kind));
 }
 
+namespace {
+
+Saved get_checkpoint(const std::string& directory, const std::string& id) {
+  for (auto& saved : list_checkpoints(directory))
+    if (saved.id == id) return std::move(saved);
+  throw Error(Code::not_found, fmt::format("there is no checkpoint '{}' in '{}'", id, directory));
+}
+
+}  // namespace
+
+void verify_checkpoint(const std::string& directory, const std::string& id) {
+  const auto saved = get_checkpoint(directory, id);
+  static_cast<void>(open_memory(checkpoint_directory(directory) + "/" + saved.memory, saved));
+}
+
 void restore(const std::string& directory, const std::string& id, const MachineSpec& spec) {
   require_free(directory, spec.name);
-  const auto all = list_checkpoints(directory);
-  const auto wanted = std::find_if(all.begin(), all.end(), [&](const Saved& saved) { return saved.id == id; });
-  if (wanted == all.end())
-    throw Error(Code::not_found, fmt::format("machine '{}' has no checkpoint '{}'", spec.name, id));
+  const auto wanted = get_checkpoint(directory, id);
   // Before anything of now is given up. Its disks have been written to since, of course.
-  Saved as_now = *wanted;
+  Saved as_now = wanted;
   as_now.disks.clear();
   static_cast<void>(open_verified(checkpoint_directory(directory), as_now, spec));
-  write_description(restoring_path(directory), *wanted);
+  write_description(restoring_path(directory), wanted);
   finish_restore(directory, spec);
 }
 

@@ -58,6 +58,8 @@ std::vector<SavedDisk> look_at_disks(const MachineSpec& spec);
 
 /// Oldest first. One that cannot be read is left out.
 std::vector<Saved> list_checkpoints(const std::string& directory);
+/// Reads its memory. Errors: not_found, invalid (a bit is wrong). Blocks: yes.
+void verify_checkpoint(const std::string& directory, const std::string& id);
 void write_checkpoint(const std::string& directory, const Saved& checkpoint);
 /// The files; the disks' snapshots are the machine's to remove while it runs.
 void remove_checkpoint(const std::string& directory, const std::string& id);

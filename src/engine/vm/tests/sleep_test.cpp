@@ -255,7 +255,7 @@ TEST_F(Sleep, ACheckpointGoesOnRunningAndIsGoneBackToAsOfThen) {
   const auto running = machine().spec();
   EXPECT_THAT(failure([&] { restore(state(), ids[2], running); }), HasSubstr("runs already"));
   end();
-  EXPECT_THAT(failure([&] { restore(state(), ids[0], running); }), HasSubstr("has no checkpoint"));
+  EXPECT_THAT(failure([&] { restore(state(), ids[0], running); }), HasSubstr("there is no checkpoint"));
   // Disk and memory of the third count, whatever was written since.
   restore(state(), ids[2], running);
   spec_.config = on_disk();

@@ -37,7 +37,7 @@ class Evaluator {
   Result member(const Node& target_node, const Value& target, std::string_view name, Span place);
   Result splat(const SplatNode& node);
   const Value* find(std::string_view name) const;
-  bool has_unknown_root(const Node& node) const;
+  bool is_kept(const Node& node) const;
   Result kept(const Node& node);
 
   // Constructors and loops (evaluator_compound.cpp)

@@ -140,7 +140,7 @@ const Value* Evaluator::find(std::string_view name) const {
 }
 
 /// Whether `node` is a root that nobody knows and constant steps from it: what the dialect keeps as text.
-bool Evaluator::has_unknown_root(const Node& node) const {
+bool Evaluator::is_kept(const Node& node) const {
   const Node* at = &node;
   for (;;) {
     if (at->kind == NodeKind::attribute) {
@@ -153,7 +153,9 @@ bool Evaluator::has_unknown_root(const Node& node) const {
       if (!constant) return false;
       at = step.target;
     } else {
-      return at->kind == NodeKind::variable && find(as<VariableNode>(*at).name) == nullptr;
+      if (at->kind != NodeKind::variable) return false;
+      const auto& name = as<VariableNode>(*at).name;
+      return find(name) == nullptr && context_.keeps(name);
     }
   }
 }
@@ -165,7 +167,7 @@ Evaluator::Result Evaluator::kept(const Node& node) {
 
 Evaluator::Result Evaluator::variable(const VariableNode& node) {
   if (const Value* value = find(node.name)) return *value;
-  if (context_.unknown_roots() == UnknownRoots::keep) return kept(node);
+  if (context_.keeps(node.name)) return kept(node);
   context_.budget().step(16 * (1 + context_.roots().size() + locals_.size()));
   std::vector<std::string> known;
   for (const auto& root : context_.roots()) known.push_back(root.first);
@@ -181,7 +183,7 @@ Evaluator::Result Evaluator::variable(const VariableNode& node) {
 }
 
 Evaluator::Result Evaluator::attribute(const AttributeNode& node) {
-  if (context_.unknown_roots() == UnknownRoots::keep && has_unknown_root(node)) return kept(node);
+  if (is_kept(node)) return kept(node);
   const auto target = eval(*node.target);
   if (!target) return std::nullopt;
   current_ = &node;
@@ -208,7 +210,7 @@ Evaluator::Result Evaluator::member(const Node& target_node, const Value& target
 }
 
 Evaluator::Result Evaluator::index(const IndexNode& node) {
-  if (context_.unknown_roots() == UnknownRoots::keep && has_unknown_root(node)) return kept(node);
+  if (is_kept(node)) return kept(node);
   const auto target = eval(*node.target);
   const auto key = eval(*node.key);
   if (!target || !key) return std::nullopt;

@@ -147,6 +147,38 @@ TEST_F(MakingRoom, WakesThemOnAnotherNodeWhileOthersHaveTheirRoom) {
   EXPECT_THAT(room.lines, ElementsAre(HasSubstr("v1 goes on on another node")));
 }
 
+TEST_F(MakingRoom, IsMadeAndUsedOnlyWhereAPoolsMachinesMayBe) {
+  facts.urgent = {{"u1", "urgent", 500, 1000}, {"u2", "urgent", 500, 1000}};
+  facts.bounds["urgent"].keep_apart({.what = "distinct_hosts", .limit = 1, .values = {{"n1", "n1"}, {"n2", "n2"}}});
+  auto room = look();
+  ASSERT_THAT(room.sleep, SizeIs(2));
+  EXPECT_NE(napping(room)[0] < "v3", napping(room)[1] < "v3") << "one on each node";
+
+  facts.urgent.pop_back();
+  facts.book.sleeps.clear();
+  facts.bounds["urgent"].bar("n1", "the constraint ${meta.rack} = r2 does not hold there");
+  facts.yielding[2].to_sleep = facts.yielding[3].to_sleep = true;
+  facts.yielding[2].asleep = facts.yielding[3].asleep = true;
+  room = look();
+  EXPECT_THAT(room.sleep, IsEmpty()) << "who sleeps on n1 makes room for nobody";
+  EXPECT_THAT(room.lines, ElementsAre(HasSubstr("u1 waits for room, and nobody can make it")));
+}
+
+TEST_F(MakingRoom, NobodyIsWokenWhereItsPoolsMachinesMayNotBe) {
+  for (const std::size_t i : {0, 1}) {
+    facts.yielding[i] = asleep(low(facts.yielding[i].name, "n1"));
+    facts.yielding[i].pool = "batch";
+    facts.book.sleeps.push_back({.job = facts.yielding[i].name, .cpus = 1, .since = unix_nanos(kAtNoon - minutes(5))});
+  }
+  facts.nodes[1] = {"n2", "m2", 2000, 4000};
+  facts.nodes.push_back({"n3", "m3", 2000, 4000});
+  auto& bounds = facts.bounds["batch"];
+  bounds.bar("n2", "it is in another node pool");
+  EXPECT_THAT(waking(look()), ElementsAre("v1 to n3", "v2 to n3"));
+  bounds.keep_apart({.what = "${meta.rack}", .limit = 1, .values = {{"n1", "r1"}, {"n3", "r3"}}, .used = {{"r1", 2}}});
+  EXPECT_THAT(waking(look()), ElementsAre("v1 to n3")) << "and with that the rack has one";
+}
+
 TEST_F(MakingRoom, GivesRoomToUrgentOnesBeforeItIsSleptIn) {
   facts.yielding[0] = asleep(low("v1", "n1"));
   facts.nodes[0] = {"n1", "m1", 500, 1000};
@@ -287,6 +319,44 @@ TEST_F(MakingRoomTogether, AllComeBackWhenOneCouldNotSleep) {
 }
 
 /// The same as at first, and on m2 two hosts of whom nothing is promised.
+
+TEST(RoomFacts, SayOnWhichNodesAPoolsMachinesMayBe) {
+  server::testing::Desk desk;
+  for (const int number : {1, 2}) {
+    auto node = server::testing::make_node(number);
+    node.node_pool = "metal";
+    node.meta["rack"] = number == 1 ? "r1" : "r2";
+    desk.join(node);
+  }
+  model::Cluster cluster;
+  cluster.name = "tide";
+  for (const auto* name : {"batch", "urgent"}) {
+    auto& pool = cluster.pools.emplace_back();
+    pool.name = name;
+    pool.provider = "qemu";
+    pool.machine = model::VirtualMachine{.on = "metal"};
+    pool.elastic = model::PoolElastic{};
+    auto job = server::testing::make_job(model::pool_job_id("tide", name));
+    job.node_pool = "metal";
+    job.groups[0].name = fmt::format("{}1", name);
+    if (pool.name == "urgent") job.constraints = {{"${meta.rack}", "=", "r2"}, {"", "distinct_hosts", "true"}};
+    desk.register_job(job);
+    model::Host host{.name = job.groups[0].name, .cluster = "tide", .pool = name, .provider = "qemu"};
+    host.status = model::HostStatus::running;
+    desk.commit({tables::PutHost{host}});
+  }
+  cluster.pools[0].elastic->yields = cluster.pools[1].elastic->urgent = true;
+  const auto facts = room_facts(desk.tables, cluster, kAtNoon);
+  ASSERT_THAT(facts.yielding, SizeIs(1));
+  EXPECT_EQ(facts.yielding[0].pool, "batch");
+  ASSERT_THAT(facts.bounds, SizeIs(1));
+  const auto& bounds = facts.bounds.at("urgent");
+  EXPECT_EQ(bounds.against(server::testing::uuid(1)), "the constraint ${meta.rack} = r2 does not hold there");
+  EXPECT_THAT(bounds.against(server::testing::uuid(2)), HasSubstr("distinct_hosts"));
+  EXPECT_EQ(bounds.against(server::testing::uuid(2), server::testing::uuid(2)), "");
+}
+
+/// The same, and on m2 two hosts of whom nothing is promised.
 class TakingRoom : public MakingRoom {
  protected:
   TakingRoom() {

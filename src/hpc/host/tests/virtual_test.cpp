@@ -66,6 +66,29 @@ TEST(PoolJob, HasAGroupForEachHostThatStaysAsItIsWhenOthersComeAndGo) {
   EXPECT_FALSE(pool_job(cluster, pool, {}));
 }
 
+TEST(PoolJob, MachinesAreWhereTheirPoolSays) {
+  auto cluster = declared(2);
+  auto& machine = *cluster.pools[1].machine;
+  machine.constraints = {{"${meta.rack}", "distinct_property", "2"}};
+  machine.affinities = {{"${node.class}", "=", "new", 50}};
+  machine.spreads = {{"${meta.rack}", 50, {}}};
+  EXPECT_THAT(model::problems(cluster), testing::IsEmpty());
+  const auto job = pool_job(cluster, cluster.pools[1], hosts_of(cluster));
+  EXPECT_THAT(model::validate(*job), testing::IsEmpty());
+  EXPECT_EQ(job->constraints.at(0).operand, "distinct_property") << "of the job: it counts all hosts";
+  EXPECT_EQ(job->affinities.size(), 1U);
+  EXPECT_TRUE(job->spreads.at(0).across_groups) << "each host is a group";
+  for (const auto& group : job->groups) EXPECT_TRUE(model::runs_once(*job, group));
+
+  machine.constraints = {{"${meta.rack}", "near", "r1"}};
+  machine.affinities = {{"${node.class}", "=", "new", 0}};
+  machine.spreads = {{"${meta.rack}", 200, {}}};
+  EXPECT_THAT(model::problems(cluster),
+              ElementsAre(HasSubstr("pool 'burst': machine: constraint: there is no operator 'near'"),
+                          "pool 'burst': machine: affinity: weight = 0 would mean nothing",
+                          "pool 'burst': machine: spread: weight = 200 is not between 1 and 100"));
+}
+
 TEST(PoolJob, MachinesThatSlurmJobsMayRunOnStayAsTheyWereMade) {
   auto cluster = declared(3);
   auto& pool = cluster.pools[1];

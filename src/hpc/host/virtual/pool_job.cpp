@@ -150,6 +150,11 @@ std::optional<model::Job> pool_job(const model::Cluster& cluster, const model::P
   job.priority = pool.elastic && pool.elastic->urgent ? 80 : 75;
   job.datacenters = {cluster.datacenter};
   job.node_pool = pool.machine->on;
+  job.constraints = pool.machine->constraints;
+  job.affinities = pool.machine->affinities;
+  job.spreads = pool.machine->spreads;
+  // Each machine is a group of its own.
+  for (auto& spread : job.spreads) spread.across_groups = true;
   for (const auto& host : hosts) job.groups.push_back(group_of(cluster, pool, host));
   job.canonicalize();
   return job;

@@ -113,8 +113,7 @@ JobDialect::JobDialect(JobSites& sites) : sites_(sites) {
   add_context();
   add_sugar();
   add_network();
-  add_comparison("constraint", &constraint_of);
-  add_comparison("affinity", &affinity_of);
+  for (const auto& [block, extension] : comparison_dialect()) extensions_[block] = extension;
   add_old_names();
   add_inherited();
 }
@@ -216,9 +215,10 @@ void JobDialect::add_network() {
   };
 }
 
-/// Shorthands of constraints and affinities.
-void JobDialect::add_comparison(const std::string& block, Comparison (*comparison)(void* object)) {
-  auto& extension = extensions_[block];
+namespace {
+
+Extension shorthands_of(const std::string& block, Comparison (*comparison)(void* object)) {
+  Extension extension;
   for (const auto& shorthand : constraint_shorthands()) extension.attributes.emplace_back(shorthand.name);
   extension.finish = [block, comparison](void* object, const Site& site) {
     const hcl::Attribute* first = site.content.find("operator");
@@ -235,6 +235,15 @@ void JobDialect::add_comparison(const std::string& block, Comparison (*compariso
       read_shorthand(shorthand, *attribute, comparison(object), site);
     }
   };
+  return extension;
+}
+
+}  // namespace
+
+const Dialect& comparison_dialect() {
+  static const Dialect dialect{{"constraint", shorthands_of("constraint", &constraint_of)},
+                               {"affinity", shorthands_of("affinity", &affinity_of)}};
+  return dialect;
 }
 
 /// Spellings that are read and mean nothing any more, or the opposite of today's.

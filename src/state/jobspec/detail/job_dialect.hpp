@@ -35,6 +35,9 @@ struct Shorthand {
 };
 std::span<const Shorthand> constraint_shorthands();
 
+/// The shorthands, for `constraint` and `affinity` blocks outside of jobs.
+const Dialect& comparison_dialect();
+
 /// What decoding a job finds beside the job itself.
 struct JobSites {
   std::map<std::string, hcl::Range> blocks;  ///< by model::Problem::path
@@ -53,7 +56,6 @@ class JobDialect {
  private:
   void add_sugar();
   void add_network();
-  void add_comparison(const std::string& block, Comparison (*comparison)(void* object));
   void add_context();
   void add_old_names();
   void add_inherited();

@@ -83,6 +83,29 @@ TEST(ClusterFile, DescribesNetworksSharesAndPools) {
   EXPECT_EQ(cluster.directory, "/tmp");
 }
 
+TEST(ClusterFile, SaysWhereMachinesMayBeInTheWordsOfAJobFile) {
+  const std::string before =
+      "cluster \"hpc\" {\n network \"lan\" {\n cidr = \"10.77.0.0/24\"\n}\n pool \"metal\" {\n bridges = true\n}\n"
+      "pool \"burst\" {\n provider = \"qemu\"\n cpus = 1\n memory = 512\n machine {\n on = \"metal\"\n"
+      "image = \"/image\"\n";
+  const auto result =
+      load({{"cluster.hcl", before + "constraint {\n distinct_hosts = true\n}\n"
+                                     "constraint {\n attribute = \"${attr.cpu.arch}\"\n value = \"amd64\"\n}\n"
+                                     "affinity {\n attribute = \"${node.class}\"\n value = \"new\"\n weight = -20\n}\n"
+                                     "spread {\n attribute = \"${meta.rack}\"\n target \"r1\" {\n percent = 60\n}\n}\n"
+                                     "}\n}\n}\n"}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& machine = *result.directory->cluster.pools.at(1).machine;
+  EXPECT_EQ(machine.constraints.at(0).operand, "distinct_hosts");
+  EXPECT_EQ(machine.constraints.at(1).ltarget, "${attr.cpu.arch}");
+  EXPECT_EQ(machine.affinities.at(0).weight, -20);
+  EXPECT_EQ(machine.spreads.at(0).attribute, "${meta.rack}");
+  EXPECT_EQ(machine.spreads.at(0).targets.at(0).percent, 60);
+  EXPECT_NE(errors({{"cluster.hcl", before + "spread {\n attribute = \"${metta.rack}\"\n}\n}\n}\n}\n"}})
+                .find("unknown name 'metta'"),
+            std::string::npos);
+}
+
 TEST(ClusterFile, SaysWhatItsJobsNeedOfNamespaces) {
   const std::string namespaces =
       "namespace \"default\" {\n  raw_exec_as_root = true\n  allowed_users = [\"slurm\"]\n"

@@ -40,7 +40,7 @@ class Place {
 void check_constraints(const Place& place, const std::vector<Constraint>& constraints, const ValidateOptions& options,
                        bool of_task);
 void check_affinities(const Place& place, const std::vector<Affinity>& affinities, const ValidateOptions& options);
-void check_spreads(const Place& place, const std::vector<Spread>& spreads);
+void check_spreads(const Place& place, const std::vector<Spread>& spreads, bool of_group);
 /// Of one task: cpu, cores, memory, devices, numa.
 void check_resources(const Place& place, const Resources& resources, const ValidateOptions& options);
 /// `volume` of the group and `volume_mount` of its tasks.

@@ -50,6 +50,10 @@ const Structure& description(Tag<Spread>) {
           .attribute<&Spread::attribute>("attribute", "Attribute", "The property, as `${node.datacenter}`.")
           .attribute<&Spread::weight>("weight", "Weight", "How much it counts beside other spreads, 1 to 100.")
           .block<&Spread::targets>("target", "SpreadTarget", "The shares of single values; without any: evenly.")
+          .attribute<&Spread::across_groups>(
+              "across_groups", "AcrossGroups",
+              "Of a job: whether the allocations of all its groups are shared out "
+              "together, and not those of each group by themselves; machines of a pool always are.")
           .done();
   return s;
 }

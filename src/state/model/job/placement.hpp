@@ -37,6 +37,9 @@ struct Spread {
   std::string attribute;
   std::int64_t weight = 50;           ///< 1 to 100
   std::vector<SpreadTarget> targets;  ///< none: evenly
+  /// Of a job: those of all its groups are shared out together. Nomad shares out each group by itself, so that groups
+  /// of one allocation each are not shared out at all.
+  bool across_groups = false;
 };
 
 /// `device "nvidia/gpu" { … }`: devices that a task holds alone.

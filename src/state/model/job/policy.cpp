@@ -84,6 +84,11 @@ DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group) {
   return policy;
 }
 
+bool runs_once(const Job& job, const TaskGroup& group) {
+  const auto policy = disconnect_policy(job, group);
+  return group.disconnect && policy.lost_after == Duration::max() && !policy.replace;
+}
+
 namespace {
 
 UpdateStrategy spelled_out(const UpdatePolicy& policy) {

@@ -119,6 +119,10 @@ ReschedulePolicy reschedule_policy(const Job& job, const TaskGroup& group);
 /// not heard of are unknown, not lost. They run on, nothing replaces them, and they are taken back when the node
 /// returns; those of services are given up, and replaced, after kServiceLostAfter.
 DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group);
+/// Whether of each allocation of the group only one may ever run, as of a machine that has addresses and a disk:
+/// nothing is started in its place before its node has told that it ended, or is forgotten. Said by a `disconnect` that
+/// gives nothing up and replaces nothing.
+bool runs_once(const Job& job, const TaskGroup& group);
 
 /// Writes into the stanzas of the groups what holds for them, where Nomad's api/*.go `Canonicalize` does: its clients
 /// read these fields without asking whether they are there. `disconnect` stays as it is.

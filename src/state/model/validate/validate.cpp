@@ -267,7 +267,7 @@ void check_group(const Place& place, const TaskGroup& group, const Job& job, con
                 "a {} job runs on every node: affinities and spreads have nothing to choose from",
                 describe::spell(job.type));
   detail::check_affinities(place, group.affinities, options);
-  detail::check_spreads(place, group.spreads);
+  detail::check_spreads(place, group.spreads, true);
   detail::check_volumes(place, group);
   detail::check_batch_group(place, job, group);
   check_dependencies(place, group.depends_on, job);
@@ -344,7 +344,7 @@ std::vector<Problem> validate(const Job& job, const ValidateOptions& options) {
                 "a {} job runs on every node: affinities and spreads have nothing to choose from",
                 describe::spell(job.type));
   detail::check_affinities(place, job.affinities, options);
-  detail::check_spreads(place, job.spreads);
+  detail::check_spreads(place, job.spreads, false);
   detail::check_starts(place, job);
   check_dependencies(place, job.depends_on, job);
   place.require(!job.groups.empty(), "the job has no group");

@@ -31,6 +31,10 @@ struct ValidateOptions {
 /// All problems at once, in the order of the file; empty when the job is valid. Expects a canonicalized job.
 std::vector<Problem> validate(const Job& job, const ValidateOptions& options = {});
 
+/// The same of the words with which others than jobs say where their allocations may be.
+std::vector<Problem> validate_placement(const std::vector<Constraint>& constraints,
+                                        const std::vector<Affinity>& affinities, const std::vector<Spread>& spreads);
+
 /// Operators of constraints, as in Nomad.
 const std::vector<std::string>& constraint_operators();
 /// Signals that `kill_signal` and `change_signal` may name, with their numbers on this platform.

@@ -59,13 +59,15 @@ void check_affinities(const Place& place, const std::vector<Affinity>& affinitie
   }
 }
 
-void check_spreads(const Place& place, const std::vector<Spread>& spreads) {
+void check_spreads(const Place& place, const std::vector<Spread>& spreads, bool of_group) {
   std::set<std::string> seen;
   for (const auto& spread : spreads) {
     place.require(!spread.attribute.empty(), "spread: attribute is missing");
     place.require(seen.insert(spread.attribute).second, "spread: attribute '{}' is given twice", spread.attribute);
     place.require(spread.weight >= 1 && spread.weight <= 100, "spread: weight = {} is not between 1 and 100",
                   spread.weight);
+    place.require(!of_group || !spread.across_groups,
+                  "spread: across_groups may be given at a job only: a group's spread is about its own allocations");
     std::set<std::string> values;
     std::int64_t sum = 0;
     for (const auto& target : spread.targets) {
@@ -130,3 +132,17 @@ void check_volumes(const Place& place, const TaskGroup& group) {
 }
 
 }  // namespace underway::model::detail
+
+namespace underway::model {
+
+std::vector<Problem> validate_placement(const std::vector<Constraint>& constraints,
+                                        const std::vector<Affinity>& affinities, const std::vector<Spread>& spreads) {
+  std::vector<Problem> out;
+  const detail::Place place(out, "");
+  detail::check_constraints(place, constraints, {}, false);
+  detail::check_affinities(place, affinities, {});
+  detail::check_spreads(place, spreads, false);
+  return out;
+}
+
+}  // namespace underway::model

@@ -177,8 +177,10 @@ awaitable<Response> resume_allocation(Api& api, Request request) {
   co_return http::json("{}");
 }
 
+/// To be written, or read: the node gives up where nothing goes on.
+constexpr Duration kAsLongAsTheirMemoryTakes = std::chrono::hours(24);
+
 awaitable<Response> checkpoint_allocation(Api& api, Request request) {
-  constexpr Duration kAsLongAsTheirMemoryTakes = std::chrono::hours(24);  // the node gives up where nothing goes on
   request.tell("checkpoints of machines");
   const auto made = co_await ask_node(api, request, "alloc.checkpoint", kAsLongAsTheirMemoryTakes);
   co_return http::json(boost::json::serialize(made));
@@ -193,7 +195,7 @@ awaitable<Response> restore_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   require_no_host(*tables, *get_allocation(*tables, request.param("id")), "goes back");
   request.tell("machine set back");
-  co_await ask_node(api, request, "alloc.restore");
+  co_await ask_node(api, request, "alloc.restore", kAsLongAsTheirMemoryTakes);
   co_return http::json("{}");
 }
 

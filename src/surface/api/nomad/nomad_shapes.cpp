@@ -178,7 +178,7 @@ void add_jobs(Shapes& shapes) {
       .more(more_of_job);
   Of::nomad<model::Constraint>(shapes);
   Of::nomad<model::Affinity>(shapes);
-  Of::nomad<model::Spread>(shapes);
+  Of::nomad<model::Spread>(shapes).leaves_out({"AcrossGroups"});
   Of::nomad<model::Periodic>(shapes).leaves_out({"Specs"});
   Of::nomad<model::Parameterized>(shapes);
   Of::nomad<model::Service>(shapes)

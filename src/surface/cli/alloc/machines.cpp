@@ -171,9 +171,8 @@ const Command& alloc_restore_command() {
           "its "
           "connections are. The checkpoint stays. Its guest is told by its generation id that it lives a second time, "
           "and "
-          "what it keeps of random numbers and times is its own to look after. One whose memory or disks cannot be "
-          "read "
-          "whole is refused, and the machine goes on from its disk.",
+          "what it keeps of random numbers and times is its own to look after. One whose memory cannot be "
+          "read whole is refused, and the machine runs on.",
       .examples = {"underway alloc checkpoint -list 3b1c", "underway alloc restore 3b1c c-20261127T2230"},
       .flags = {{"task", "NAME", "The machine's task; not needed, as checkpoints have names of their own."},
                 {"yes", "", "Does not ask."}},

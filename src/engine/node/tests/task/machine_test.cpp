@@ -195,7 +195,8 @@ TEST_F(MachineVerbTest, SleepOnWhenTheAgentIsStartedAgain) {
 
 TEST_F(MachineVerbTest, AMachineGoesBackToACheckpointAtItsNextStartAlsoWhenTheAgentDies) {
   drivers.kept_in = directory.path() + "/machines/web";
-  drivers.kept = {{{}, "c1", 7, 5}};
+  drivers.kept = {{{}, "c1", 7, 5}, {{}, "c2", 7, 6}};
+  drivers.damaged = "c2";
   run(make_order({make_task("main")}));
   const auto restored = [&](const std::string& id) {
     std::optional<Error> failed;
@@ -213,6 +214,9 @@ TEST_F(MachineVerbTest, AMachineGoesBackToACheckpointAtItsNextStartAlsoWhenTheAg
   const auto unknown = restored("c9");
   ASSERT_TRUE(unknown);
   EXPECT_THAT(unknown->text(), HasSubstr("has no checkpoint 'c9'"));
+  const auto damaged = restored("c2");
+  ASSERT_TRUE(damaged);
+  EXPECT_THAT(damaged->text(), HasSubstr("a bit of it is wrong"));
   EXPECT_EQ(drivers.order.size(), 1u) << "it runs on";
 
   drivers.end_when_stopped = true;
@@ -224,6 +228,12 @@ TEST_F(MachineVerbTest, AMachineGoesBackToACheckpointAtItsNextStartAlsoWhenTheAg
   runner->restart("main");
   runtime.settle();
   EXPECT_EQ(process().spec.restore, "") << "once";
+
+  drivers.failures.emplace_back(Code::invalid, "its sha256 is another one");
+  ASSERT_FALSE(restored("c1"));
+  runtime.advance(std::chrono::seconds(1));
+  EXPECT_EQ(state().state, model::TaskRunState::running) << "it goes on from its disk";
+  EXPECT_EQ(process().spec.restore, "");
 
   process().ends_when_stopped = false;
   ASSERT_FALSE(restored("c1"));

@@ -1,5 +1,6 @@
 #include "server/job/dependencies.hpp"
 
+#include "server/node/node_decisions.hpp"
 #include "server/node/orders.hpp"
 #include "server/storage/operator_decisions.hpp"
 #include "server/testing/desk.hpp"
@@ -260,6 +261,58 @@ TEST(Gate, WhatWasReplacedWhileItsNodeWasSilentIsNotBegunAnewUntilItIsChosen) {
   desk.update(uuid(1), {report(original, ClientStatus::pending)});
   ASSERT_EQ(desk.only("web")->id, original);
   EXPECT_EQ(waits(desk, *desk.only("web")), std::nullopt) << "the other one is on another node";
+}
+
+/// As of machines with addresses and a disk.
+model::Job once(const std::string& name) {
+  model::Job job = make_job(name);
+  job.groups[0].disconnect =
+      model::DisconnectStrategy{.lost_after = Duration::max(), .stop_on_client_after = {}, .replace = false};
+  return job;
+}
+
+TEST(Gate, WhatRunsOnceIsNotBegunWhileAnotherOfItsNameMayRunSomewhere) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(once("vm"));
+  const std::string original = desk.only("vm")->id;
+  desk.update(uuid(1), {report(original, ClientStatus::running, true)});
+  desk.join(make_node(2));
+  desk.run(SetEligibility{uuid(1), model::Eligibility::ineligible});
+  desk.down({uuid(1)});
+  EXPECT_EQ(desk.only("vm")->id, original) << "nothing stands in for it";
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->status, model::NodeStatus::disconnected);
+
+  desk.run(StopAllocation{original});
+  ASSERT_NE(desk.only("vm")->id, original);
+  const auto next = [&] { return *desk.only("vm"); };
+  EXPECT_EQ(next().node_id, uuid(2));
+  const auto stop =
+      fmt::format("allocation {} to stop on node {}", original.substr(0, 8), desk.tables.find_node(uuid(1))->name);
+  EXPECT_EQ(waits(desk, next()), stop + ", which is not heard of: if it is off, say so with `underway node purge " +
+                                     desk.tables.find_node(uuid(1))->name + "`");
+  Dependents dependents;
+  EXPECT_TRUE(gate_of(desk.tables, dependents, next()).guarded) << "nor after a boot, before its node has asked";
+  desk.run(GiveNodesUp{{uuid(1)}});
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->status, model::NodeStatus::disconnected) << "as long as it may run there";
+  EXPECT_EQ(desk.tables.find_allocation(original)->client_status, ClientStatus::unknown);
+
+  // It comes back, and its agent ends what is not wanted any more.
+  desk.join(make_node(1));
+  desk.update(uuid(1), {report(original, ClientStatus::running, true)});
+  EXPECT_EQ(waits(desk, next()), stop);
+  desk.update(uuid(1), {report(original, ClientStatus::complete)});
+  EXPECT_EQ(waits(desk, next()), std::nullopt);
+
+  // Or somebody looks, and says that it is off.
+  desk.update(uuid(2), {report(next().id, ClientStatus::running, true)});
+  desk.run(SetEligibility{uuid(1), model::Eligibility::eligible});
+  desk.down({uuid(2)});
+  desk.run(StopAllocation{next().id});
+  ASSERT_EQ(next().node_id, uuid(1));
+  EXPECT_NE(waits(desk, next()), std::nullopt);
+  desk.run(PurgeNode{uuid(2)});
+  EXPECT_EQ(waits(desk, next()), std::nullopt);
 }
 
 TEST(Dependents, OfANodesServiceOnlyThatNodeIsTold) {

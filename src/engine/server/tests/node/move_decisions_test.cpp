@@ -272,5 +272,23 @@ TEST_F(Move, EndsWithItsJob) {
   EXPECT_TRUE(gate(first).stop);
 }
 
+TEST_F(Move, IsRefusedWhereAConstraintOfItsJobIsAgainstTheNode) {
+  auto job = machine("vm");
+  job.constraints = {{"${node.unique.id}", "!=", there}};
+  desk.register_job(job);
+  runs(first);
+  auto refused = refusal(MoveAllocation{.id = first, .to_node = there});
+  EXPECT_EQ(refused.code(), Code::conflict);
+  EXPECT_THAT(refused.one_line(), HasSubstr("the constraint ${node.unique.id} != " + there + " does not hold there"));
+
+  job.constraints = {{"", "distinct_hosts", "true"}};
+  job.groups.push_back(job.groups[0]);
+  job.groups[1].name = "second";
+  desk.register_job(job);
+  ASSERT_EQ(desk.live("vm").size(), 2u);
+  refused = refusal(MoveAllocation{.id = first, .to_node = there});
+  EXPECT_THAT(refused.one_line(), HasSubstr("another allocation of the job is there already (distinct_hosts)"));
+}
+
 }  // namespace
 }  // namespace underway::server

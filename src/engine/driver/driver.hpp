@@ -103,6 +103,8 @@ struct TaskSpec {
 
   /// Of a virtual machine: the checkpoint that it goes back to; empty: it goes on from where it was, or boots.
   std::string restore;
+  /// Of a virtual machine: it takes in one that runs on another node (TaskHandle::entrance()), and stands still.
+  bool takes_in = false;
 
   std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
@@ -154,6 +156,29 @@ struct KeptBase {
   std::string sha256;  ///< of the whole file, in hexadecimal
 };
 
+/// A virtual machine that is to go to another node while it runs.
+struct LiveMachine {
+  std::string why_not;     ///< it cannot, for people; empty: it can
+  bool asked_for = false;  ///< its job says so; else only where that is as safe as asleep
+  std::string accelerator;
+  std::string version;    ///< of what runs it
+  std::string processor;  ///< the node's, where the guest sees that; empty: it does not
+};
+
+/// What of a virtual machine goes over connections of its own.
+enum class MachinePart : std::uint8_t { memory, disk };
+
+/// Sockets that listen, to which a virtual machine connects when it is sent.
+struct Departures {
+  os::Fd memory, disk;
+};
+
+struct Departed {
+  bool rebooted = false;    ///< its guest was reset on the way
+  bool converged = true;    ///< false: it wrote faster than that could be sent, and was stopped for it
+  Duration stood_still{0};  ///< until all was sent
+};
+
 class TaskHandle {
  public:
   /// Lets go: the task keeps running.
@@ -196,6 +221,29 @@ class TaskHandle {
   /// Of a virtual machine: the directory with all that it goes on from once it sleeps, absolute. Empty: it is none, or
   /// writes to files elsewhere. Blocks: briefly.
   virtual std::string kept_in() const { return {}; }
+
+  // Of a virtual machine that goes to another node while it runs; others throw unsupported.
+
+  /// Blocks: briefly.
+  virtual LiveMachine live() const;
+  /// Before depart(). Blocks: briefly.
+  virtual Departures departures();
+  /// Sends all of it to who is behind the departures. From then on it stands still until stay() or leave(), whoever
+  /// dies meanwhile. Blocks: as long as its memory and its disks take. Errors: it runs on.
+  virtual Departed depart();
+  /// Nobody else has it, and nobody will: it goes on here. Nothing happens when it does. Blocks: briefly.
+  virtual void stay();
+  /// It is another's: it ends. Blocks: briefly.
+  virtual void leave();
+
+  // And of what takes it in (TaskSpec::takes_in).
+
+  /// A connection, for what one of the departures brings.
+  virtual os::Fd entrance(MachinePart part);
+  /// Until all of it is here; it stands still. Blocks: until then. Errors: conflict, timeout.
+  virtual void await_memory();
+  /// It is ours, and goes on. Blocks: briefly. Errors: it has no memory any more; started anew it boots from its disks.
+  virtual void go_on();
 
   /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept. A cgroup in which
   /// something was left running stays, and is in the ledger for reap_leftovers.
@@ -249,6 +297,11 @@ class Driver {
   /// Why a machine with these bases cannot go on here, for people; empty: it can. Blocks: reads them all.
   virtual std::string lacks(const std::vector<KeptBase>& bases) const {
     static_cast<void>(bases);
+    return "it has no virtual machines";
+  }
+  /// Why a machine cannot come here while it runs, for people; empty: it can.
+  virtual std::string why_not_live(const LiveMachine& machine) const {
+    static_cast<void>(machine);
     return "it has no virtual machines";
   }
   /// The run that an earlier agent started; `lost` when it is not to be found, and then surely dead.

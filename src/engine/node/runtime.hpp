@@ -16,6 +16,7 @@
 #include "node/allocation/allocation_directory.hpp"
 #include "node/task/environment.hpp"
 #include "node/volume/volumes.hpp"
+#include "os/fd.hpp"
 #include "protocol/messages.hpp"
 
 namespace underway::node {
@@ -134,6 +135,7 @@ struct LaunchSpec {
   std::string cgroup_parent;
   TaskNetwork network;
   std::string arrived, origin, restore;  ///< as in driver::TaskSpec
+  bool takes_in = false;                 ///< likewise
 };
 
 /// An interactive command beside a task, or on the host.
@@ -155,7 +157,12 @@ class ExecSession {
 };
 
 /// What can be done to a task that is a virtual machine, while it runs.
-enum class MachineVerb : std::uint8_t { pause, resume, suspend, checkpoint };
+enum class MachineVerb : std::uint8_t { pause, resume, suspend, checkpoint, move };
+
+/// As driver::Departures.
+struct Doors {
+  os::Fd memory, disk;
+};
 
 /// A task that a driver runs, or whose end waits to be fetched.
 class RunningTask {
@@ -188,6 +195,17 @@ class RunningTask {
   virtual awaitable<std::shared_ptr<ExecSession>> console() = 0;
   /// As driver::TaskHandle::kept_in().
   virtual std::string kept_in() const { return {}; }
+
+  // Machines that go to another node while they run, as of driver::TaskHandle.
+
+  virtual awaitable<protocol::LiveMachine> live() = 0;
+  virtual awaitable<Doors> departures() = 0;
+  virtual awaitable<protocol::Departure> depart() = 0;
+  virtual awaitable<void> stay() = 0;
+  virtual awaitable<void> leave() = 0;
+  virtual awaitable<os::Fd> entrance(bool disk) = 0;
+  virtual awaitable<void> await_memory() = 0;
+  virtual awaitable<void> go_on() = 0;
 };
 
 class TaskDrivers {
@@ -213,6 +231,8 @@ class TaskDrivers {
   virtual awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) = 0;
   virtual awaitable<void> verify_checkpoint(std::string driver, std::string directory, std::string id) = 0;
   virtual awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) = 0;
+  /// As driver::Driver: why a machine cannot come here while it runs.
+  virtual awaitable<std::string> why_not_live(std::string driver, protocol::LiveMachine machine) = 0;
   /// Clears away what is left of `spec.attempt`, whose end is known. Throws nothing: it is tried again when the
   /// allocation is removed.
   virtual awaitable<void> discard(LaunchSpec spec) = 0;

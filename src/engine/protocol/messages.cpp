@@ -241,6 +241,52 @@ const Structure& description(Tag<KeptBase>) {
   return structure;
 }
 
+const Structure& description(Tag<LiveMachine>) {
+  static const Structure structure =
+      Builder<LiveMachine>("machine that runs", "A virtual machine that is to go to another node while it runs.")
+          .wire<&LiveMachine::why_not>("WhyNot", "Why it cannot.")
+          .wire<&LiveMachine::asked_for>("AskedFor", "Its job says so.")
+          .wire<&LiveMachine::accelerator>("Accelerator", "tcg or kvm.")
+          .wire<&LiveMachine::version>("Version", "Of the QEMU that runs it.")
+          .wire<&LiveMachine::processor>("Processor", "Its node's, where its guest sees that.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<MachineStream>) {
+  static const Structure structure =
+      Builder<MachineStream>("stream of a machine", "By which a virtual machine goes while it runs.")
+          .wire<&MachineStream::alloc>("Alloc", "Whose machine it is.")
+          .wire<&MachineStream::to>("To", "The allocation that it goes to.")
+          .wire<&MachineStream::task>("Task", "Its task.")
+          .wire<&MachineStream::disk>("Disk", "A disk of it; else its memory.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<Departure>) {
+  static const Structure structure =
+      Builder<Departure>("departure", "All of a virtual machine was sent.")
+          .wire<&Departure::rebooted>("Rebooted", "Its guest was reset on the way.")
+          .wire<&Departure::converged>("Converged", "It did not have to be stopped for it.")
+          .wire<&Departure::stood_still>("StoodStill", "How long, until all was sent.")
+          .done();
+  return structure;
+}
+
+const describe::Enumeration& description(Tag<MoveFate>) {
+  static const auto fates = describe::enumeration<MoveFate>("fate");
+  return fates;
+}
+
+const Structure& description(Tag<MoveVerdict>) {
+  static const Structure structure =
+      Builder<MoveVerdict>("verdict", "What becomes of a virtual machine that was sent whole.")
+          .wire<&MoveVerdict::fate>("Fate", "Whose it is.")
+          .done();
+  return structure;
+}
+
 const Structure& description(Tag<KeptMachine>) {
   static const Structure structure =
       Builder<KeptMachine>("kept machine", "What a virtual machine keeps for who goes on with it elsewhere.")
@@ -248,6 +294,7 @@ const Structure& description(Tag<KeptMachine>) {
           .wire<&KeptMachine::driver>("Driver", "Its driver.")
           .wire<&KeptMachine::bytes>("Bytes", "On the disk, its memory as it will be there at most.")
           .wire<&KeptMachine::bases>("Bases", "Images that its disks are layers over.")
+          .wire<&KeptMachine::live>("Live", "How it can go while it runs; absent: it does not run.")
           .done();
   return structure;
 }

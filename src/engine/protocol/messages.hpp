@@ -10,6 +10,10 @@
 ///   call   "identity.sign"   IdentityRequest -> IdentityReply
 ///   stream "disk.read"       FileRequest   the disk of the allocation's predecessor, from the node that has it, as a
 ///                            tar archive, once nothing of the predecessor runs; Alloc is the successor
+///   stream "machines.send"   FileRequest   Alloc waits for the machine of task Path, which runs elsewhere: it is sent
+///                            over "machines.carry" streams; one control message Departure once all of it is
+///   stream "machines.carry"  MachineStream   of Alloc's machine, which is sent to allocation To: bytes both ways
+///   call   "machines.verdict"  MachineStream -> MoveVerdict   Alloc's machine was sent to To, and stands still
 /// Server to node:
 ///   notify "template.data"  DataMessage                  of what it watches: at first all, then what changed
 ///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
@@ -31,6 +35,8 @@
 ///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
 ///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
 ///   stream "machines.read"  FileRequest   with Path, a task: what its machine keeps, as "disk.read", once it sleeps
+///   stream "machines.send"  MachineStream   likewise: Alloc's machine is to be sent to To
+///   stream "machines.take"  MachineStream   the other end of a "machines.carry", at Alloc's node
 ///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
 ///   stream "console"        ExecRequest   without a command: the serial line of the task's virtual machine
 ///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
@@ -209,12 +215,45 @@ struct KeptBase {
   std::string sha256;
 };
 
+/// As driver::LiveMachine.
+struct LiveMachine {
+  std::string why_not;
+  bool asked_for = false;
+  std::string accelerator, version, processor;
+};
+
+/// Of a virtual machine that goes to another node while it runs: the streams that it goes by.
+struct MachineStream {
+  std::string alloc;
+  std::string to;  ///< the allocation that it goes to; empty, where `alloc` is that
+  std::string task;
+  bool disk = false;  ///< one of its disks; else its memory
+};
+
+/// As driver::Departed.
+struct Departure {
+  bool rebooted = false;
+  bool converged = true;
+  Duration stood_still{0};
+};
+
+/// What becomes of a virtual machine that was sent whole and stands still where it was.
+enum class MoveFate : std::uint8_t {
+  open,  ///< it is not decided yet
+  left,  ///< it is the other's
+  stays  ///< it is not, and will not be
+};
+struct MoveVerdict {
+  MoveFate fate = MoveFate::open;
+};
+
 /// What a virtual machine keeps for who goes on with it elsewhere.
 struct KeptMachine {
   std::string task;
   std::string driver;
   std::int64_t bytes = 0;  ///< on the disk, its memory as it will be there at most
   std::vector<KeptBase> bases;
+  std::optional<LiveMachine> live = {};  ///< absent: it does not run
 };
 
 struct LogRequest {
@@ -282,6 +321,11 @@ const describe::Structure& description(describe::Tag<IdentityReply>);
 const describe::Structure& description(describe::Tag<TaskRequest>);
 const describe::Structure& description(describe::Tag<TaskCheckpoint>);
 const describe::Structure& description(describe::Tag<KeptBase>);
+const describe::Structure& description(describe::Tag<LiveMachine>);
+const describe::Structure& description(describe::Tag<MachineStream>);
+const describe::Structure& description(describe::Tag<Departure>);
+const describe::Enumeration& description(describe::Tag<MoveFate>);
+const describe::Structure& description(describe::Tag<MoveVerdict>);
 const describe::Structure& description(describe::Tag<KeptMachine>);
 const describe::Structure& description(describe::Tag<LogRequest>);
 const describe::Structure& description(describe::Tag<FileRequest>);

@@ -28,6 +28,7 @@ inline constexpr std::string_view kResumed = "Resumed";
 inline constexpr std::string_view kSuspended = "Suspended";
 inline constexpr std::string_view kCheckpointed = "Checkpointed";
 inline constexpr std::string_view kRestored = "Restored";
+inline constexpr std::string_view kMoved = "Moved";
 inline constexpr std::string_view kTemplate = "Template";
 inline constexpr std::string_view kKilling = "Killing";
 inline constexpr std::string_view kKilled = "Killed";

@@ -188,6 +188,11 @@ class Server {
   async::awaitable<boost::json::value> describe_machines(std::string node_id, std::string allocation);
   async::awaitable<void> serve_machines(std::string node_id, protocol::FileRequest request,
                                         std::shared_ptr<link::Stream> stream);
+  async::awaitable<void> send_machine(std::string node_id, protocol::FileRequest request,
+                                      std::shared_ptr<link::Stream> stream);
+  async::awaitable<void> carry_machine(std::string node_id, protocol::MachineStream request,
+                                       std::shared_ptr<link::Stream> stream);
+  async::awaitable<boost::json::value> tell_fate(std::string node_id, protocol::MachineStream request);
   async::awaitable<boost::json::value> sign_identity(std::string node_id, protocol::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);

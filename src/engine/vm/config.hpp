@@ -56,6 +56,13 @@ enum class Resume : std::uint8_t {
   cold        ///< boots, and what was saved is removed
 };
 
+/// How the machine goes to another node.
+enum class Migrate : std::uint8_t {
+  automatic,  ///< while it runs, where that is as safe as asleep: with real KVM on both nodes, and the same processors
+  live,       ///< while it runs, also where it is translated
+  stop        ///< asleep
+};
+
 struct Config {
   // Nomad's.
   std::string image_path;       ///< as it is, written to
@@ -84,10 +91,12 @@ struct Config {
   std::vector<SharedMemoryConfig> shared_memory;
   std::vector<std::string> host_devices;  ///< PCI addresses
   Resume resume = Resume::automatic;
+  Migrate migrate = Migrate::automatic;
   std::int64_t checkpoints = 3;  ///< how many are kept
 };
 
 const describe::Enumeration& description(describe::Tag<Resume>);
+const describe::Enumeration& description(describe::Tag<Migrate>);
 const describe::Structure& description(describe::Tag<DiskConfig>);
 const describe::Structure& description(describe::Tag<NetworkConfig>);
 const describe::Structure& description(describe::Tag<SharedMemoryConfig>);

@@ -11,6 +11,11 @@ const describe::Enumeration& description(Tag<Resume>) {
   return e;
 }
 
+const describe::Enumeration& description(Tag<Migrate>) {
+  static const auto e = describe::enumeration<Migrate>("migrate", {{Migrate::automatic, "auto"}});
+  return e;
+}
+
 const Structure& description(Tag<DiskConfig>) {
   static const Structure s =
       Builder<DiskConfig>("disk", "A disk of the machine.")
@@ -123,6 +128,10 @@ const Structure& description(Tag<Config>) {
           .attribute<&Config::resume>("resume", "Resume",
                                       "`auto`: a machine that sleeps goes on; `or_boot`: it boots when it cannot; "
                                       "`cold`: it boots, and what it saved is removed.")
+          .attribute<&Config::migrate>("migrate", "Migrate",
+                                       "How it goes to another node. `auto`: while it runs, with real KVM on both and "
+                                       "the same processors, else asleep; `live`: while it runs, also where it is "
+                                       "translated; `stop`: asleep.")
           .attribute<&Config::instance>("instance", "Instance",
                                         "A machine of this name that is another instance does not go on where this one "
                                         "fell asleep.")

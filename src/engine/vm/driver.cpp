@@ -17,6 +17,7 @@
 #include "vm/clone/identity.hpp"
 #include "vm/config.hpp"
 #include "vm/detail/start.hpp"
+#include "vm/live.hpp"
 #include "vm/machine/command_line.hpp"
 #include "vm/qmp/line_socket.hpp"
 #include "vm/state/arrival.hpp"
@@ -26,7 +27,11 @@ namespace underway::vm {
 namespace {
 
 namespace local = driver::local;
+using driver::MachinePart;
 using driver::TaskSpec;
+
+/// That a machine on its way may make no progress.
+constexpr auto kMovePatience = std::chrono::seconds{60};
 
 /// Below `root`, the places whose memory a machine sees.
 std::vector<std::string> shared_names(const MachineSpec& machine, const std::string& root) {
@@ -41,11 +46,15 @@ std::vector<std::string> shared_names(const MachineSpec& machine, const std::str
 
 class MachineTask final : public driver::TaskHandle {
  public:
-  MachineTask(std::unique_ptr<driver::TaskHandle> task, std::string run, const Config& config, const Options& options)
+  MachineTask(std::unique_ptr<driver::TaskHandle> task, std::string run, const Config& config, const Probed& here,
+              const Options& options)
       : task_(std::move(task)),
         run_(std::move(run)),
         graceful_(config.graceful_shutdown),
         checkpoints_(static_cast<std::size_t>(config.checkpoints)),
+        migrate_(config.migrate),
+        is_clone_(config.clone.has_value()),
+        here_(here),
         shared_root_(options.shared_memory),
         on_step_(options.on_step) {}
 
@@ -110,27 +119,75 @@ class MachineTask final : public driver::TaskHandle {
         .advise("it has ended, or is about to: underway alloc status");
   }
   std::string kept_in() const override {
-    const auto text = os::find_file(run_ + "/run.json");
-    if (!text) return {};
-    const auto run = underway::json::decode_text<Run>(*text);
+    const auto run = find_run();
+    if (!run) return {};
     // A disk that is written to where it was found is not the machine's to take along.
     const auto elsewhere = [&](const DiskSpec& disk) {
-      return !disk.read_only && !disk.file.starts_with(run.directory + "/");
+      return !disk.read_only && !disk.file.starts_with(run->directory + "/");
     };
-    return std::any_of(run.machine.disks.begin(), run.machine.disks.end(), elsewhere) ? std::string() : run.directory;
+    return std::any_of(run->machine.disks.begin(), run->machine.disks.end(), elsewhere) ? std::string()
+                                                                                        : run->directory;
+  }
+  driver::LiveMachine live() const override {
+    const auto run = find_run();
+    if (!run) throw Error(Code::unavailable, "the machine has ended");
+    return describe_live(migrate_, is_clone_, *run, here_);
+  }
+  driver::Departures departures() override {
+    return {listen_socket(run_, departure_name(MachinePart::memory)),
+            listen_socket(run_, departure_name(MachinePart::disk))};
+  }
+  driver::Departed depart() override {
+    driver::Departed departed;
+    with_machine([&](Machine& machine) {
+      const auto sent = machine.send("unix:" + departure_name(MachinePart::memory),
+                                     "unix:" + departure_name(MachinePart::disk), {.live = true, .asks = true});
+      departed = {sent.reset, sent.converged, sent.stood_still};
+    });
+    return departed;
+  }
+  void stay() override {
+    with_machine([](Machine& machine) { machine.stay(); });
+  }
+  void leave() override {
+    with_machine([](Machine& machine) { machine.leave(); });
+  }
+  os::Fd entrance(MachinePart part) override {
+    if (auto socket = connect_socket(run_, entrance_name(part))) return socket;
+    throw errno_error(errno, fmt::format("nobody listens at '{}/{}'", run_, entrance_name(part)));
+  }
+  void await_memory() override {
+    with_machine([](Machine& machine) { machine.await_memory(kMovePatience); });
+  }
+  void go_on() override {
+    try {
+      with_machine([](Machine& machine) { machine.accept(kMovePatience); });
+    } catch (const Error&) {
+      // Nobody else has it any more: without its memory its disks, which are here whole, are what there is of it.
+      if (const auto run = find_run()) clear_moved(run->directory);
+      throw;
+    }
   }
   void destroy() override {
+    const auto run = find_run();
     // What it shared with others is theirs.
-    if (const auto run = os::find_file(run_ + "/run.json"); run && !shared_root_.empty()) {
-      const auto machine = underway::json::decode_text<Run>(*run);
-      for (const auto& name : shared_names(machine.machine, shared_root_))
-        release_memory(shared_root_, name, machine.directory);
+    if (run && !shared_root_.empty()) {
+      for (const auto& name : shared_names(run->machine, shared_root_))
+        release_memory(shared_root_, name, run->directory);
     }
+    // Of one that did not come after all, disks of which a part is there.
+    if (run && run->incoming && find_moved(run->directory)) os::remove_tree(run->directory);
     os::remove_tree(run_);
     task_->destroy();
   }
 
  private:
+  /// What the run directory says of it; nothing once it is removed.
+  std::optional<Run> find_run() const {
+    const auto text = os::find_file(run_ + "/run.json");
+    if (!text) return std::nullopt;
+    return underway::json::decode_text<Run>(*text);
+  }
   /// A stop that comes meanwhile finds the control socket taken, and may wait for it in vain: the button is pressed
   /// here then, also of a machine that cannot do what was asked of it.
   void with_machine(const std::function<void(Machine&)>& verb) {
@@ -161,6 +218,9 @@ class MachineTask final : public driver::TaskHandle {
   std::string run_;
   bool graceful_;
   std::size_t checkpoints_;
+  Migrate migrate_;
+  bool is_clone_;
+  Probed here_;
   std::string shared_root_;
   std::function<void(const std::string&)> on_step_;
   std::atomic<bool> stopping_ = false;
@@ -219,6 +279,9 @@ class Qemu final : public driver::Driver {
     vm::verify_checkpoint(directory, id);
   }
   std::string lacks(const std::vector<driver::KeptBase>& bases) const override { return why_not_on(bases); }
+  std::string why_not_live(const driver::LiveMachine& machine) const override {
+    return vm::why_not_live(machine, look(), processor_of_node());
+  }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {
     auto task = local::LocalTask::recover(options_.driver, spec, [] { return os::SpawnSpec(); }, 0);
@@ -235,7 +298,7 @@ class Qemu final : public driver::Driver {
   std::unique_ptr<driver::TaskHandle> hold(std::unique_ptr<driver::TaskHandle> task, const TaskSpec& spec) const {
     Config config;  // of a run whose config is not understood any more: what it would have if it said nothing
     if (problems(spec.config).empty()) config = parse_config(spec.config);
-    return std::make_unique<MachineTask>(std::move(task), run_directory(spec), config, options_);
+    return std::make_unique<MachineTask>(std::move(task), run_directory(spec), config, look(), options_);
   }
 
   const Probed& look() const {

@@ -18,6 +18,7 @@
 #include "vm/config.hpp"
 #include "vm/detail/start.hpp"
 #include "vm/layout.hpp"
+#include "vm/live.hpp"
 #include "vm/machine/command_line.hpp"
 #include "vm/seed.hpp"
 #include "vm/state/arrival.hpp"
@@ -109,8 +110,9 @@ class Start {
       const auto found = spec_.env.find(name);
       return found == spec_.env.end() ? std::string() : found->second;
     };
-    incoming_ = word(Options::kIncoming);
-    incoming_disks_ = word(Options::kIncomingDisks);
+    incoming_ = spec_.takes_in ? "unix:" + entrance_name(driver::MachinePart::memory) : word(Options::kIncoming);
+    incoming_disks_ =
+        spec_.takes_in ? "unix:" + entrance_name(driver::MachinePart::disk) : word(Options::kIncomingDisks);
     local::prepare_directories(spec_, os::current_user());
     layout_ = lay_out(config_, spec_, options_.machines, accelerator());
     if (!spec_.arrived.empty()) {
@@ -134,7 +136,8 @@ class Start {
     try {
       share();
       write_run();
-      if (incoming_.empty()) clear_journal(layout_.directory);
+      // One that takes in a machine of the same directory finds that machine's there.
+      if (incoming_.empty() || !incoming_disks_.empty()) clear_journal(layout_.directory);
       step("launch");
       auto task = launch();
       try {

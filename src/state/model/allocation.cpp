@@ -238,19 +238,22 @@ const Structure& description(Tag<AllocArrival>) {
           .wire<&AllocArrival::origin>(
               "Origin", "ID of the allocation that they were first started for, of which their names are made.")
           .wire<&AllocArrival::phase>("Phase",
-                                      "`expected`: its node looks whether it can take them. `ready`: it can, and they "
-                                      "are put to sleep. `arrived`: they are here, whole. `refused`: they stay where "
+                                      "`expected`: its node looks whether it can take them. `coming`: it can, and "
+                                      "they come while they run. `ready`: they are put to sleep for it. `arrived`: "
+                                      "they are here, whole. `refused`: they stay where "
                                       "they are. `lost`: they are not to be had, and it begins anew.")
-          .wire<&AllocArrival::trouble>("Trouble", "Why they were refused, or lost; empty: nothing.")
+          .wire<&AllocArrival::trouble>("Trouble", "Why they were refused, lost, or put to sleep; empty: nothing.")
+          .wire<&AllocArrival::live>("Live", "Whether they come, or came, while they run.")
           .done();
   return s;
 }
 
 const Structure& description(Tag<AllocArrivalReport>) {
-  static const Structure s = Builder<AllocArrivalReport>("arrival report", "What a node says of machines that come.")
-                                 .wire<&AllocArrivalReport::phase>("Phase", "As of an arrival.")
-                                 .wire<&AllocArrivalReport::trouble>("Trouble", "Why they are refused, or lost.")
-                                 .done();
+  static const Structure s =
+      Builder<AllocArrivalReport>("arrival report", "What a node says of machines that come.")
+          .wire<&AllocArrivalReport::phase>("Phase", "As of an arrival.")
+          .wire<&AllocArrivalReport::trouble>("Trouble", "Why they are refused, lost, or have to sleep.")
+          .done();
   return s;
 }
 

@@ -127,6 +127,7 @@ struct AllocSleep {
 
 enum class ArrivalPhase {
   expected,  ///< its node looks whether it can take them; they run on where they are, or sleep there
+  coming,    ///< it can, and they come while they run
   ready,     ///< it can: they are put to sleep, and come when they do
   arrived,   ///< they are here, whole
   refused,   ///< its node cannot take them: they stay
@@ -138,9 +139,10 @@ struct AllocArrival {
   std::string from;    ///< the allocation whose machines they are
   std::string origin;  ///< the one that they were first started for, of whose id their names are made
   ArrivalPhase phase = ArrivalPhase::expected;
-  std::string trouble;  ///< why they were refused, or lost; empty: nothing
+  std::string trouble;  ///< why they were refused, or lost, or sleep although they were to come running; empty: nothing
+  bool live = false;    ///< they come, or came, while they run
 
-  bool is_under_way() const { return phase == ArrivalPhase::expected || phase == ArrivalPhase::ready; }
+  bool is_under_way() const { return phase <= ArrivalPhase::ready; }
 };
 
 struct Allocation {
@@ -232,7 +234,7 @@ struct AllocSleepReport {
 /// What a node says of machines that come to it.
 struct AllocArrivalReport {
   ArrivalPhase phase = ArrivalPhase::expected;
-  std::string trouble;  ///< why they are refused, or lost
+  std::string trouble;  ///< why they are refused, or lost, or have to sleep
 };
 
 /// What a node reports of one allocation, over the link.

@@ -83,6 +83,8 @@ void check_provider(const Cluster& cluster, const Pool& pool, std::vector<std::s
     return;
   }
   const auto& machine = *pool.machine;
+  if (machine.migrate != "auto" && machine.migrate != "live" && machine.migrate != "stop")
+    say(fmt::format("machine.migrate: '{}' is none of auto, live and stop", machine.migrate));
   if (machine.image.empty() && machine.kernel.empty()) say("its machine has neither an `image` nor a `kernel`");
   for (const auto& [key, path] :
        {std::pair{"image", &machine.image}, {"kernel", &machine.kernel}, {"initrd", &machine.initrd}}) {
@@ -358,6 +360,10 @@ const Structure& description(Tag<VirtualMachine>) {
           .attribute<&VirtualMachine::pin>("pin", "Pin", "Whether each processor has a core of the node for itself.")
           .attribute<&VirtualMachine::huge_pages>("huge_pages", "HugePages",
                                                   "Whether its memory is of the node's huge pages.")
+          .attribute<&VirtualMachine::migrate>("migrate", "Migrate",
+                                               "How it goes to another node. `auto`: while it runs, with real KVM on "
+                                               "both and the same processors, else asleep; `live`: while it runs, also "
+                                               "where it is translated; `stop`: asleep.")
           .block<&VirtualMachine::constraints>("constraint", "Constraints",
                                                "Which of those nodes may hold them; `distinct_hosts` and "
                                                "`distinct_property` count all machines of the pool.")

@@ -42,11 +42,12 @@ struct VirtualMachine {
   std::string image;  ///< its first disk; empty: none. These three are files of those nodes
   std::string kernel;
   std::string initrd;
-  std::string append;       ///< the kernel's command line
-  std::string disk = "8G";  ///< an empty disk of its own, that outlives restarts; empty: none
-  std::int64_t cpu = 0;     ///< MHz that are reserved; 0: kMachineMhzPerCpu for each of the pool's `cpus`
-  bool pin = false;         ///< each processor has a core of the node for itself
-  bool huge_pages = false;  ///< its memory is of the node's huge pages
+  std::string append;            ///< the kernel's command line
+  std::string disk = "8G";       ///< an empty disk of its own, that outlives restarts; empty: none
+  std::int64_t cpu = 0;          ///< MHz that are reserved; 0: kMachineMhzPerCpu for each of the pool's `cpus`
+  bool pin = false;              ///< each processor has a core of the node for itself
+  bool huge_pages = false;       ///< its memory is of the node's huge pages
+  std::string migrate = "auto";  ///< how it goes to another node: "auto", "live" or "stop" (vm/config.hpp)
   /// Which of those nodes may hold the pool's machines, which should rather, and over what they are shared out. None of
   /// these: where the least room is left, so that whole nodes stay free.
   std::vector<Constraint> constraints;

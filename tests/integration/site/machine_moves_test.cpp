@@ -48,6 +48,7 @@ cluster "moving" {
       initrd = ")" + images() + R"(/initrd"
       append = "console=ttyS0 panic=-1 quiet"
       disk   = "1G"
+      migrate = ")" + how() + R"("
     }
   }
 }
@@ -77,6 +78,7 @@ cluster "moving" {
     boot_ = inside("/proc/sys/kernel/random/boot_id");
     nodes_ = cluster_->underway({"node", "status"}).out;
   }
+  virtual std::string how() const { return "auto"; }
   static std::string images() { return binary_dir() + "/node-image"; }
   std::string directory() const { return cluster_->examples() + "/moving"; }
   std::string id_of(const std::string& job) const {
@@ -111,7 +113,7 @@ cluster "moving" {
         sums,
         shell("i=0; while [ $i -lt " + std::to_string(lines) + " ]; do i=$((i+1)); echo $i | sha256sum; done").out)
         << "each sum is there, once";
-    EXPECT_EQ(std::ranges::count(machines(), '\n'), 1) << machines();
+    EXPECT_TRUE(eventually(seconds(10), [] { return std::ranges::count(machines(), '\n') == 1; })) << machines();
   }
   std::string told() const {
     std::string out = cluster_->underway({"host", "list"}).out;
@@ -202,8 +204,9 @@ TEST_F(MachineMoves, WhenTheyAreAskedTo) {
   const auto here = id_of("moving-burst-hosts");
   const auto status = [&] { return cluster_->underway({"alloc", "status", here}).out; };
   // A node is empty as soon as another one has it all, which may be a moment before it goes on there.
-  ASSERT_TRUE(eventually(seconds(30), [&] { return status().find("Client Status       = running") != std::string::npos; }))
-      << status();
+  ASSERT_TRUE(eventually(seconds(30), [&] {
+    return status().find("Client Status       = running") != std::string::npos;
+  })) << status();
   const auto asked = cluster_->underway({"alloc", "move", "-detach", here}, seconds(30));
   ASSERT_EQ(asked.exit_code, 0) << asked.err << told();
   EXPECT_TRUE(eventually(seconds(10), [&] { return status().find("as soon as a node has room") != std::string::npos; }))
@@ -236,6 +239,69 @@ TEST_F(MachineMoves, WhoeverDies) {
   }
   EXPECT_TRUE(eventually(seconds(120), [&] { return holds(other(from)) && !holds(from); })) << told();
   expect_to_go_on(before);
+}
+
+/// While they run: translated, as they are here, because their pool says so.
+class MachineMovesLive : public MachineMoves {
+ protected:
+  std::string how() const override { return "live"; }
+  std::string status() const { return cluster_->underway({"alloc", "status", id_of("moving-burst-hosts")}).out; }
+};
+
+TEST_F(MachineMovesLive, WhileWhatTheyDoGoesOn) {
+  const auto from = holder();
+  const auto before = count();
+  // Over the connection of the agent in it, to the server: from before to after.
+  Finished watched;
+  std::jthread watching([&] {
+    watched = cluster_->underway({"alloc", "exec", counter_, "/bin/sh", "-c",
+                                  "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo $i; sleep 0.1; done"},
+                                 seconds(120));
+  });
+  const auto moved =
+      cluster_->underway({"alloc", "move", "-node", other(from), id_of("moving-burst-hosts")}, seconds(120));
+  ASSERT_EQ(moved.exit_code, 0) << moved.out << moved.err << told();
+  EXPECT_THAT(moved.out, HasSubstr("sent while it runs"));
+  EXPECT_THAT(moved.out, HasSubstr("runs on node " + other(from)));
+  EXPECT_THAT(status(), HasSubstr("arrived, while it ran"));
+  const auto said = status();
+  const auto at = said.find("came from another node");
+  EXPECT_NE(at, std::string::npos) << said << told();
+  if (at != std::string::npos) std::cerr << said.substr(at, said.find('\n', at) - at) << "\n";
+  expect_to_go_on(before);
+  EXPECT_TRUE(holds(other(from)));
+  EXPECT_TRUE(eventually(seconds(20), [&] { return !holds(from); })) << "nothing of it is kept there";
+  watching.join();
+  EXPECT_EQ(watched.exit_code, 0) << watched.err;
+  EXPECT_EQ(watched.out, shell("seq 200").out);
+  EXPECT_THAT(cluster_->underway({"host", "list"}).out, testing::Not(HasSubstr("asleep")));
+}
+
+/// Somebody is killed at every moment of the way: it goes on, in one place, in the middle of what it did.
+TEST_F(MachineMovesLive, WhoeverDies) {
+  for (int round = 0; round < 9; ++round) {
+    const auto from = holder();
+    const auto before = count();
+    const auto id = id_of("moving-burst-hosts");
+    ASSERT_EQ(cluster_->underway({"alloc", "move", "-detach", "-node", other(from), id}).exit_code, 0) << told();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300 + 250 * (round / 3)));
+    const std::string whose[] = {"the agent that it leaves", "the agent that it comes to", "the server"};
+    SCOPED_TRACE(whose[round % 3] + ", round " + std::to_string(round));
+    if (round % 3 == 0) ::kill(cluster_->agent_of(from), SIGKILL);
+    if (round % 3 == 1) ::kill(cluster_->agent_of(other(from)), SIGKILL);
+    if (round % 3 == 2)
+      for (const int agent : cluster_->server_agents()) ::kill(agent, SIGKILL);
+    const auto done = cluster_->underway({"up", directory()}, seconds(240));
+    ASSERT_EQ(done.exit_code, 0) << done.out << done.err << told();
+    expect_to_go_on(before);
+    EXPECT_TRUE(eventually(seconds(60),
+                           [&] {
+                             return status().find("Client Status       = running") != std::string::npos &&
+                                    holds("m1") != holds("m2");
+                           }))
+        << status() << told();
+    std::cerr << whose[round % 3] << ": " << (holder() == from ? "it stayed" : "it went") << "\n";
+  }
 }
 
 /// The other node has another image of that name: it stays where it is, and runs on.

@@ -36,7 +36,7 @@ ArrivalPhase AllocationRunner::arrival_phase() const {
 bool AllocationRunner::awaits_machines() const {
   const auto phase = arrival_phase();
   return allocation_->arrival && context_.predecessors != nullptr && !dead() &&
-         (phase == ArrivalPhase::expected || phase == ArrivalPhase::ready);
+         (phase == ArrivalPhase::expected || phase == ArrivalPhase::coming || phase == ArrivalPhase::ready);
 }
 
 void AllocationRunner::note_arrival(ArrivalPhase phase, const std::string& trouble) {
@@ -57,10 +57,18 @@ awaitable<void> AllocationRunner::take_machines() {
   try {
     co_await blocking(context_.runtime, [this] { directory_.build(); });
     if (arrival_phase() == ArrivalPhase::expected) {
-      const auto why = co_await why_not_here();
-      if (dead()) co_return;
-      note_arrival(why.empty() ? ArrivalPhase::ready : ArrivalPhase::refused, why);
-      if (!why.empty()) co_return;
+      co_await look_whether_here();
+      if (dead() || arrival_phase() == ArrivalPhase::refused) co_return;
+      if (arrival_phase() == ArrivalPhase::coming) {
+        const auto why = co_await take_running();
+        if (dead() || arrival_phase() != ArrivalPhase::coming) co_return;
+        if (why.empty()) co_return note_arrival(ArrivalPhase::arrived, "");
+        note_sleep(why);
+      }
+    } else if (arrival_phase() == ArrivalPhase::coming) {
+      // Nobody knows how much of it is here.
+      co_await runners_.begin()->second->drop_target();
+      note_sleep(fmt::format("the agent of node '{}' was started anew on the way", context_.node.name));
     }
     tell_all(event::make(protocol::event::kWaiting, fmt::format("Waiting for the machines of allocation {}", from)));
     co_await bring_machines();
@@ -77,9 +85,30 @@ awaitable<void> AllocationRunner::take_machines() {
   log::warn("node: the machines of allocation {} do not reach {}: {}", from, id().substr(0, 8), why);
 }
 
-/// Nothing is asked of them yet: they run on when this says no.
-awaitable<std::string> AllocationRunner::why_not_here() {
+awaitable<void> AllocationRunner::look_whether_here() {
   std::vector<protocol::KeptMachine> machines;
+  const auto why = co_await why_not_here(machines);
+  if (dead()) co_return;
+  if (!why.empty()) co_return note_arrival(ArrivalPhase::refused, why);
+  const bool asked_for = std::ranges::any_of(machines, [](const auto& it) { return it.live && it.live->asked_for; });
+  const auto asleep = co_await why_not_running(std::move(machines));
+  if (dead()) co_return;
+  if (asleep.empty()) co_return note_arrival(ArrivalPhase::coming, "");
+  // Where nobody asked for more, that they sleep on the way is no news.
+  note_arrival(ArrivalPhase::ready, asked_for ? asleep : "");
+}
+
+/// They were to come while they run, and sleep on the way instead.
+void AllocationRunner::note_sleep(const std::string& why) {
+  tell_all(
+      event::make(protocol::event::kTaskSetup, "It cannot come while it runs, and is put to sleep for it: " + why));
+  log::warn("node: the machine of allocation {} does not come to {} while it runs: {}",
+            allocation_->arrival->from.substr(0, 8), id().substr(0, 8), why);
+  note_arrival(ArrivalPhase::ready, why);
+}
+
+/// Nothing is asked of them yet: they run on when this says no.
+awaitable<std::string> AllocationRunner::why_not_here(std::vector<protocol::KeptMachine>& machines) {
   const auto ask = [&]() -> awaitable<void> { machines = co_await context_.predecessors->describe_machines(id()); };
   std::optional<Error> failed;
   try {
@@ -91,9 +120,9 @@ awaitable<std::string> AllocationRunner::why_not_here() {
   if (failed && failed->code() == Code::not_found) throw std::move(*failed);
   if (failed) co_return failed->one_line();
   std::uint64_t needed = 0, free = 0;
-  for (auto& machine : machines) {
+  for (const auto& machine : machines) {
     needed += static_cast<std::uint64_t>(std::max<std::int64_t>(machine.bytes, 0));
-    auto why = co_await context_.drivers.lacks(machine.driver, std::move(machine.bases));
+    auto why = co_await context_.drivers.lacks(machine.driver, machine.bases);
     if (!why.empty()) co_return fmt::format("on node '{}': {}", context_.node.name, why);
   }
   co_await blocking(context_.runtime, [&] { free = free_bytes(directory_.root()); });
@@ -182,6 +211,7 @@ awaitable<std::vector<protocol::KeptMachine>> AllocationRunner::kept_machines() 
     const std::int64_t memory = given == allocation_->resources.tasks.end() ? 0 : given->second.memory_mb;
     machine.bytes = static_cast<std::int64_t>(use.bytes) + (memory << 20);
     machine.bases = co_await context_.drivers.bases(driver, kept);
+    machine.live = co_await runner->live();
   }
   co_return found;
 }

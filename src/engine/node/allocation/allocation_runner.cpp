@@ -62,6 +62,8 @@ awaitable<void> AllocationRunner::reattach() {
 void AllocationRunner::start() {
   plan_checks();
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
+  for (const auto& [name, runner] : runners_)
+    if (!runner->sent_to().empty()) work_.spawn("departure of " + name, settle_left_open(name));
   if (state_.begins_anew && !allocation_->server_terminal()) begin_anew();  // an agent before us died over it
   started_ = true;
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
@@ -75,6 +77,8 @@ void AllocationRunner::start() {
 }
 
 awaitable<void> AllocationRunner::let_go() {
+  letting_go_ = true;
+  task_event_.notify_all();
   while (on_machines_ > 0) co_await task_event_.wait();
   for (const auto& check : checks_) check->end();
   for (const auto& [name, runner] : runners_) co_await runner->let_go();

@@ -92,6 +92,12 @@ class AllocationRunner final : private CheckSubject {
 
   /// What its machines keep, for who takes them in. Errors: unsupported.
   awaitable<std::vector<protocol::KeptMachine>> kept_machines();
+  /// Sends the machine of a task to another node while it runs. Errors: it runs on.
+  awaitable<protocol::Departure> send_machine(protocol::MachineStream request);
+  /// Where what is sent to a machine goes in. Errors: not_found.
+  awaitable<os::Fd> entrance(std::string task, bool disk);
+  /// A machine of it waits to hear that it is ours.
+  bool stands_still() const;
   /// Where one of them is; empty: nowhere. Errors: not_found. Blocks: briefly (disk).
   std::string kept_in(const std::string& task) const;
 
@@ -140,12 +146,25 @@ class AllocationRunner final : private CheckSubject {
   model::ArrivalPhase arrival_phase() const;
   bool awaits_machines() const;
   void note_arrival(model::ArrivalPhase phase, const std::string& trouble);
+  void note_sleep(const std::string& why);
   /// Absent: none come.
   std::optional<model::AllocArrivalReport> arrival_report() const;
   awaitable<void> take_machines();
-  awaitable<std::string> why_not_here();
+  awaitable<std::string> why_not_here(std::vector<protocol::KeptMachine>& machines);
+  awaitable<void> look_whether_here();
   awaitable<void> bring_machines();
   awaitable<void> remove_kept();
+  // move/allocation_move.cpp: machines that go to another node while they run
+  struct Departing;
+  awaitable<void> depart(std::shared_ptr<Departing> departing);
+  awaitable<void> watch_door(os::Fd door, protocol::MachineStream header);
+  /// Until it is known whose the machine of the task is: it goes on here, or ends.
+  awaitable<void> settle_departure(std::string task);
+  awaitable<void> settle_left_open(std::string task);
+  /// Why they cannot come while they run; empty: they can.
+  awaitable<std::string> why_not_running(std::vector<protocol::KeptMachine> machines);
+  /// Why they did not; empty: all of them is here, and stands still.
+  awaitable<std::string> take_running();
   /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
   awaitable<void> stop_in_order();
   void begin_stop();
@@ -188,7 +207,8 @@ class AllocationRunner final : private CheckSubject {
   std::optional<Duration> run_limit_;  ///< what the timer was set by
   bool overdue_ = false;
   bool told_of_disk_ = false;
-  int on_machines_ = 0;        ///< calls of do_to_machines() and put_to_sleep() that go on
+  int on_machines_ = 0;  ///< calls of do_to_machines(), put_to_sleep() and depart() that go on
+  bool letting_go_ = false;
   std::string sleep_trouble_;  ///< why they run on although they are to sleep
   std::int64_t sleep_of_ = 0;  ///< the wish that this is about: AllocSleep::since
   async::Event task_event_;

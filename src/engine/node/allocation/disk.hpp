@@ -36,6 +36,16 @@ class Predecessors {
   virtual awaitable<std::vector<protocol::KeptMachine>> describe_machines(std::string allocation) = 0;
   /// Waits until the machine of the task sleeps, and brings what it keeps into the directory `to`.
   virtual awaitable<void> fetch_machine(std::string allocation, std::string task, std::string to) = 0;
+
+  // Of a machine that goes to another node while it runs. Errors: unavailable while no server is linked; others.
+
+  /// The machine of the task is sent to what takes it in here, and stands still from then on.
+  virtual awaitable<protocol::Departure> receive_machine(std::string allocation, std::string task) = 0;
+  /// What one of ours says at `socket`, to where it goes, and back, until both have ended. A failure ends both.
+  virtual awaitable<void> carry(protocol::MachineStream header, os::Fd socket) = 0;
+  /// What became of one of ours that was sent whole to allocation `to`.
+  virtual awaitable<protocol::MoveFate> fate_of(std::string allocation, std::string to) = 0;
+
   /// Whether another one of its name is on this node, and has not ended: what its machines keep is in the same place.
   virtual bool has_namesake(const std::string& allocation) const = 0;
 };

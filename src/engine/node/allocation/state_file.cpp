@@ -25,6 +25,8 @@ const Structure& description(Tag<TaskRecord>) {
           .wire<&TaskRecord::stopping>("Stopping", "Whether it was told to stop.")
           .wire<&TaskRecord::kept_in>("KeptIn", "Where the machine keeps what it goes on from.")
           .wire<&TaskRecord::restore>("Restore", "The checkpoint that the machine goes back to.")
+          .wire<&TaskRecord::sent_to>("SentTo", "The allocation that the machine is sent to while it runs.")
+          .wire<&TaskRecord::target>("Target", "Whether it takes in a machine that is sent here.")
           .wire<&TaskRecord::failures>("Failures", "What went wrong with it.")
           .done();
   return structure;

@@ -33,6 +33,8 @@ struct TaskRecord {
   bool stopping = false;      ///< it was told to stop
   std::string kept_in;        ///< of a machine, since it last ran: RunningTask::kept_in()
   std::string restore;        ///< the checkpoint that its machine goes back to at its next start
+  std::string sent_to;        ///< the allocation that its machine is being sent to while it runs, or was
+  bool target = false;        ///< `attempt` takes in a machine that is sent here, and stands still
   TaskFailures failures;      ///< ends that nobody asked for, and starts that came to nothing
 };
 

@@ -92,6 +92,12 @@ class Node::Impl : private Predecessors {
   bool has_namesake(const std::string& allocation) const override;
   awaitable<void> serve_machine(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
   awaitable<std::shared_ptr<link::Connection>> linked();
+  // move/carry.cpp: while they run
+  awaitable<protocol::Departure> receive_machine(std::string allocation, std::string task) override;
+  awaitable<void> carry(protocol::MachineStream header, os::Fd socket) override;
+  awaitable<protocol::MoveFate> fate_of(std::string allocation, std::string to) override;
+  awaitable<void> serve_departure(protocol::MachineStream request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_entrance(protocol::MachineStream request, std::shared_ptr<link::Stream> stream);
   awaitable<void> unpack_from(std::shared_ptr<link::Stream> stream, const std::string& to);
   awaitable<void> pack_into(std::vector<std::string> command, std::shared_ptr<link::Stream> stream);
   awaitable<void> serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);

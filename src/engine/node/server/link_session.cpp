@@ -164,8 +164,9 @@ bool Node::Impl::has_news() const {
 }
 
 bool Node::Impl::has_urgent_news() const {
-  return std::ranges::any_of(runners_,
-                             [](const auto& entry) { return entry.second->unreported && entry.second->guarded(); });
+  return std::ranges::any_of(runners_, [](const auto& entry) {
+    return entry.second->unreported && (entry.second->guarded() || entry.second->stands_still());
+  });
 }
 
 awaitable<void> Node::Impl::send_updates(link::Connection& connection) {

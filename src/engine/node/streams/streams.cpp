@@ -67,6 +67,10 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
     co_await serve_disk(json::decode<protocol::FileRequest>(header), std::move(stream));
   } else if (method == "machines.read") {
     co_await serve_machine(json::decode<protocol::FileRequest>(header), std::move(stream));
+  } else if (method == "machines.send") {
+    co_await serve_departure(json::decode<protocol::MachineStream>(header), std::move(stream));
+  } else if (method == "machines.take") {
+    co_await serve_entrance(json::decode<protocol::MachineStream>(header), std::move(stream));
   } else if (method == "console") {
     const auto request = json::decode<protocol::ExecRequest>(header);
     std::shared_ptr<ExecSession> session = co_await get(request.alloc).running_task(request.task)->console();

@@ -38,6 +38,7 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string driver, std::string directory) override;
   awaitable<void> verify_checkpoint(std::string driver, std::string directory, std::string id) override;
   awaitable<std::string> lacks(std::string driver, std::vector<protocol::KeptBase> bases) override;
+  awaitable<std::string> why_not_live(std::string driver, protocol::LiveMachine machine) override;
   /// As driver::Driver.
   awaitable<bool> reap_leftovers(bool end_them);
 

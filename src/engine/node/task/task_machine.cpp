@@ -18,6 +18,8 @@ const char* noun_of(MachineVerb verb) {
       return "way to sleep";
     case MachineVerb::checkpoint:
       return "checkpoint";
+    case MachineVerb::move:
+      return "way to another node";
   }
   return "";
 }
@@ -36,9 +38,10 @@ model::TaskEvent checkpointed(const protocol::TaskCheckpoint& made) {
 std::shared_ptr<void> TaskRunner::take_machine(MachineVerb verb) {
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
   if (asked_.kill || asked_.restart) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
-  if (on_machine_)
+  const auto busy = record_.sent_to.empty() ? on_machine_ : MachineVerb::move;
+  if (busy)
     throw Error(Code::conflict, fmt::format("task '{}' is busy", task_->name))
-        .because(fmt::format("its {} is not done yet", noun_of(*on_machine_)))
+        .because(fmt::format("its {} is not done yet", noun_of(*busy)))
         .advise("try again when it is: `underway alloc status` shows it");
   on_machine_ = verb;
   return {nullptr, [this](void*) { on_machine_.reset(); }};
@@ -96,7 +99,8 @@ awaitable<std::optional<protocol::TaskCheckpoint>> TaskRunner::do_to_machine(Mac
         record_event(event::make(protocol::event::kResumed, "It goes on where it stood still"));
         break;
       case MachineVerb::suspend:
-        break;  // ends the task: see suspend()
+      case MachineVerb::move:
+        break;  // end the task: see suspend() and depart()
       case MachineVerb::checkpoint: {
         auto made = co_await machine->checkpoint();
         made.task = task_->name;

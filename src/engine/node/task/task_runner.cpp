@@ -2,9 +2,6 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "node/allocation/disk.hpp"
-#include "node/artifact/artifact.hpp"
-#include "node/fingerprint/devices.hpp"
 #include "node/task/task_event.hpp"
 #include "os/process/process.hpp"
 
@@ -206,7 +203,9 @@ awaitable<void> TaskRunner::let_go() {
 
 awaitable<void> TaskRunner::until_permitted() {
   if (!asked_.permitted && !asked_.kill) tell_wait();
-  while (!asked_.permitted && !asked_.kill) co_await wake_.wait();
+  // One that another allocation may have by now does not begin again before that is decided.
+  const auto waits = [this] { return !asked_.permitted || !record_.sent_to.empty(); };
+  while (waits() && !asked_.kill) co_await wake_.wait();
 }
 
 void TaskRunner::run_beside(const std::string& name, awaitable<void> work) { side_.spawn(name, std::move(work)); }
@@ -249,9 +248,13 @@ awaitable<void> TaskRunner::reattach() {
   }
   if (!process_) {
     // The agent died before the driver had done anything.
-    record_.launched = false;
+    record_.launched = record_.target = false;
     become(TaskRunState::pending);
     changed();
+    co_return;
+  }
+  if (record_.target) {
+    target_ = std::exchange(process_, nullptr);
     co_return;
   }
   asked_.permitted = true;
@@ -291,7 +294,10 @@ awaitable<void> TaskRunner::run() {
     std::optional<EndKind> failed;
     if (!process_) {
       co_await until_permitted();
-      if (!asked_.kill) failed = co_await launch();
+      if (asked_.kill)
+        co_await drop_target();
+      else
+        failed = co_await launch();
     }
     std::optional<Duration> delay;
     if (process_) {
@@ -373,7 +379,33 @@ void TaskRunner::finish(bool failed) {
   changed();
 }
 
+void TaskRunner::note_attempt() {
+  ++record_.attempt;
+  record_.launched = true;
+  record_.boot = context_.boot;
+  record_.handle = nullptr;
+  asked_.stop_at_start = false;
+  changed();
+}
+
+void TaskRunner::begun(bool changed_since) {
+  record_.handle = process_->handle();
+  record_.kept_in = process_->kept_in();
+  record_.restore.clear();
+  ++context_.stats.task_starts;
+  ++starts_;
+  become(TaskRunState::running);
+  record_event(event::make(protocol::event::kStarted, "Task started by client"));
+  if (const auto less = process_->shortfalls(); !less.empty())
+    record_event(event::make(protocol::event::kDriver, "Has less than it asks for: " + join(less, ", ")));
+  if (asked_.kill) return begin_stop();
+  if (std::exchange(asked_.stop_at_start, false)) return ask_restart(EndKind::asked_restart, "Its turn comes again");
+  if (changed_since || templates_.outdated()) templates_.update();
+  side_.spawn("identities", identities_.keep());
+}
+
 awaitable<std::optional<EndKind>> TaskRunner::launch() {
+  if (target_) co_return co_await go_on_here();
   std::string_view step = protocol::event::kSetupFailure;
   std::optional<Error> failed;
   const std::shared_ptr<const model::Allocation> version = allocation_;
@@ -382,38 +414,10 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     co_await until_permitted();  // its turn may have been taken back meanwhile
     if (asked_.kill) co_return EndKind::start_failed;
     step = protocol::event::kDriverFailure;
-    ++record_.attempt;
-    record_.launched = true;
-    record_.boot = context_.boot;
-    record_.handle = nullptr;
-    asked_.stop_at_start = false;
-    changed();
-    LaunchSpec spec = launch_spec();
-    if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
-      spec.devices = devices_of(context_.node, given->second.devices).paths;
-    static const std::map<std::string, model::NodeVolume> kNoVolumes;
-    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation(),
-                              context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
+    note_attempt();
+    LaunchSpec spec = start_spec();
     process_ = co_await context_.drivers.start(std::move(spec));
-    record_.handle = process_->handle();
-    record_.kept_in = process_->kept_in();
-    record_.restore.clear();
-    ++context_.stats.task_starts;
-    ++starts_;
-    become(TaskRunState::running);
-    record_event(event::make(protocol::event::kStarted, "Task started by client"));
-    if (const auto less = process_->shortfalls(); !less.empty())
-      record_event(event::make(protocol::event::kDriver, "Has less than it asks for: " + join(less, ", ")));
-    if (asked_.kill) {
-      begin_stop();
-      co_return std::nullopt;
-    }
-    if (std::exchange(asked_.stop_at_start, false)) {
-      ask_restart(EndKind::asked_restart, "Its turn comes again");
-      co_return std::nullopt;
-    }
-    if (allocation_ != version || templates_.outdated()) templates_.update();
-    side_.spawn("identities", identities_.keep());
+    begun(allocation_ != version);
     co_return std::nullopt;
   } catch (const Error& error) {
     failed = error;
@@ -431,46 +435,6 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
                         (failed->code() == Code::invalid || failed->code() == Code::not_found ||
                          failed->code() == Code::denied || failed->code() == Code::unsupported);
   co_return hopeless ? EndKind::invalid : EndKind::start_failed;
-}
-
-LaunchSpec TaskRunner::launch_spec() const {
-  LaunchSpec spec;
-  spec.driver = task_->driver;
-  spec.allocation_id = allocation_->id;
-  spec.ns = allocation_->ns;
-  spec.job_id = allocation_->job_id;
-  spec.group = allocation_->group;
-  spec.task = task_->name;
-  spec.node_name = context_.node.name;
-  spec.attempt = record_.attempt;
-  spec.allocation_root = environment_.directory().root();
-  spec.shared_dir = environment_.directory().shared();
-  spec.log_dir = environment_.directory().logs();
-  spec.task_dir = environment_.directory().task(task_->name);
-  spec.config = interpolation().apply_to(task_->config);
-  spec.environment = interpolation().environment();
-  spec.user = interpolation().apply(task_->user);
-  spec.rights = rights_;
-  spec.low_ports = model::asks_low_ports(group());
-  spec.beside_container = model::has_container(group());
-  const auto given = allocation_->resources.tasks.find(task_->name);
-  const bool known = given != allocation_->resources.tasks.end();
-  spec.cpu = known ? given->second.cpu : task_->resources.cpu;
-  spec.memory_mb = known ? given->second.memory_mb : task_->resources.memory_mb;
-  spec.memory_max_mb = known ? given->second.memory_max_mb : task_->resources.memory_max_mb;
-  if (known) spec.cores = given->second.cores;
-  spec.pids = task_->resources.pids > 0 ? task_->resources.pids : context_.options.default_pids;
-  spec.log_files = task_->logs.max_files;
-  spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
-  spec.log_disabled = task_->logs.disabled;
-  spec.cgroup_parent = context_.options.cgroup_parent;
-  spec.restore = record_.restore;
-  if (allocation_->arrival) {
-    spec.origin = allocation_->arrival->origin;
-    spec.arrived = arrived_machine(environment_.directory().root(), task_->name);
-  }
-  spec.network = network_;
-  return spec;
 }
 
 }  // namespace underway::node

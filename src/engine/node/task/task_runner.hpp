@@ -67,6 +67,31 @@ class TaskRunner final : private TaskSubject {
   /// Has a virtual machine go back to a checkpoint: what it has done since is gone. One that sleeps, or is about to
   /// start, does so at its next start.
   void restore(const std::string& checkpoint);
+  // node/move/task_move.cpp: a virtual machine that goes to another node while it runs.
+
+  /// How it can; nothing: it does not run.
+  awaitable<std::optional<protocol::LiveMachine>> live();
+  /// Sends it to allocation `to`. `open` is given where it connects to. From then on it stands still until stay() or
+  /// leave(), and does not begin again either. Errors: as of do_to_machine; then it runs on.
+  awaitable<protocol::Departure> depart(std::string to, std::function<void(Doors)> open);
+  /// The allocation that it is being sent to, or was; empty: none.
+  const std::string& sent_to() const { return record_.sent_to; }
+  /// That one does not have it, and will not: it goes on here.
+  awaitable<void> stay();
+  /// That one has it: it ends here.
+  awaitable<void> leave();
+
+  /// Starts what takes in a machine. It stands still, and counts as not started until it is permitted. Errors: those of
+  /// a start.
+  awaitable<void> start_target();
+  /// Errors: not_found (nothing takes in a machine here).
+  awaitable<os::Fd> entrance(bool disk);
+  /// Until all of the machine is here, of which `departure` is told. Errors: it did not come.
+  awaitable<void> await_memory(protocol::Departure departure);
+  /// The machine does not come. Nothing happens when none was to.
+  awaitable<void> drop_target();
+  bool has_target() const { return target_ != nullptr; }
+
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
   void update(std::shared_ptr<const model::Allocation> allocation);
   /// Failed or over before it could run: it never starts.
@@ -124,6 +149,8 @@ class TaskRunner final : private TaskSubject {
   const model::TaskGroup& group() const;
   model::RestartPolicy policy() const;
   LaunchSpec launch_spec() const;
+  /// To start it: with its devices and volumes.
+  LaunchSpec start_spec() const;
   Duration kill_timeout() const;
   std::string kill_signal() const;
 
@@ -137,6 +164,12 @@ class TaskRunner final : private TaskSubject {
   void tell_wait();
   /// Setup and start. Nothing: it runs.
   awaitable<std::optional<EndKind>> launch();
+  /// The same of the machine that was taken in.
+  awaitable<std::optional<EndKind>> go_on_here();
+  /// Before and after the driver is asked for an attempt. `changed_since`: what it was prepared for is not the newest.
+  void note_attempt();
+  void begun(bool changed_since);
+  void tell_of_way(Duration stood_still);
   awaitable<void> prepare();
   /// A task runs without, and people are told.
   awaitable<void> open_api();
@@ -174,6 +207,10 @@ class TaskRunner final : private TaskSubject {
   bool in_run_ = false;                    ///< run() has not returned
   std::optional<MachineVerb> on_machine_;  ///< what is being done to it
   std::shared_ptr<RunningTask> process_;
+  std::shared_ptr<RunningTask> target_;  ///< takes in a machine; it becomes process_ when that goes on here
+  bool starting_target_ = false;
+  std::optional<protocol::Departure> came_;  ///< when, and how: of the machine in target_
+  std::chrono::steady_clock::time_point came_at_;
   std::shared_ptr<Program> fetching_;
   std::shared_ptr<void> shutdown_timer_;
   std::unique_ptr<TaskApi::Listener> api_;

@@ -1,5 +1,7 @@
-// What a task needs before it can start, and what a new version of it brings.
+// What a task needs before it can start, what its driver is told, and what a new version of it brings.
+#include "node/allocation/disk.hpp"
 #include "node/artifact/artifact.hpp"
+#include "node/fingerprint/devices.hpp"
 #include "node/task/task_event.hpp"
 #include "node/task/task_runner.hpp"
 
@@ -97,6 +99,56 @@ void TaskRunner::update(std::shared_ptr<const model::Allocation> allocation) {
   task_ = task;
   tracker_.set_policy(policy());
   if (process_ && !asked_.kill) templates_.update();
+}
+
+LaunchSpec TaskRunner::launch_spec() const {
+  LaunchSpec spec;
+  spec.driver = task_->driver;
+  spec.allocation_id = allocation_->id;
+  spec.ns = allocation_->ns;
+  spec.job_id = allocation_->job_id;
+  spec.group = allocation_->group;
+  spec.task = task_->name;
+  spec.node_name = context_.node.name;
+  spec.attempt = record_.attempt;
+  spec.allocation_root = environment_.directory().root();
+  spec.shared_dir = environment_.directory().shared();
+  spec.log_dir = environment_.directory().logs();
+  spec.task_dir = environment_.directory().task(task_->name);
+  spec.config = interpolation().apply_to(task_->config);
+  spec.environment = interpolation().environment();
+  spec.user = interpolation().apply(task_->user);
+  spec.rights = rights_;
+  spec.low_ports = model::asks_low_ports(group());
+  spec.beside_container = model::has_container(group());
+  const auto given = allocation_->resources.tasks.find(task_->name);
+  const bool known = given != allocation_->resources.tasks.end();
+  spec.cpu = known ? given->second.cpu : task_->resources.cpu;
+  spec.memory_mb = known ? given->second.memory_mb : task_->resources.memory_mb;
+  spec.memory_max_mb = known ? given->second.memory_max_mb : task_->resources.memory_max_mb;
+  if (known) spec.cores = given->second.cores;
+  spec.pids = task_->resources.pids > 0 ? task_->resources.pids : context_.options.default_pids;
+  spec.log_files = task_->logs.max_files;
+  spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
+  spec.log_disabled = task_->logs.disabled;
+  spec.cgroup_parent = context_.options.cgroup_parent;
+  spec.restore = record_.restore;
+  if (allocation_->arrival) {
+    spec.origin = allocation_->arrival->origin;
+    spec.arrived = arrived_machine(environment_.directory().root(), task_->name);
+  }
+  spec.network = network_;
+  return spec;
+}
+
+LaunchSpec TaskRunner::start_spec() const {
+  LaunchSpec spec = launch_spec();
+  if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
+    spec.devices = devices_of(context_.node, given->second.devices).paths;
+  static const std::map<std::string, model::NodeVolume> kNoVolumes;
+  spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation(),
+                            context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
+  return spec;
 }
 
 }  // namespace underway::node

@@ -176,6 +176,24 @@ class FakeTask final : public RunningTask {
   }
   awaitable<std::shared_ptr<ExecSession>> console() override { co_return co_await exec({"console"}, true, 80, 24); }
   std::string kept_in() const override { return keeps_in; }
+  awaitable<protocol::LiveMachine> live() override { co_return how_live; }
+  awaitable<Doors> departures() override { co_return Doors{}; }
+  awaitable<protocol::Departure> depart() override {
+    co_await take("depart");
+    if (cannot_move) throw Error(Code::conflict, "its memory did not arrive");
+    co_return protocol::Departure{.stood_still = std::chrono::milliseconds(3)};
+  }
+  awaitable<void> stay() override { co_await take("stay"); }
+  awaitable<void> leave() override {
+    co_await take("leave");
+    end({});
+  }
+  awaitable<os::Fd> entrance(bool) override { co_return os::Fd(); }
+  awaitable<void> await_memory() override { co_await take("await memory"); }
+  awaitable<void> go_on() override {
+    co_await take("go on");
+    if (cannot_move) throw Error(Code::unavailable, "its QEMU has ended");
+  }
   void end(TaskEnd with) {
     if (result) return;
     result = std::move(with);
@@ -195,6 +213,8 @@ class FakeTask final : public RunningTask {
   // What a machine is asked to do.
   bool is_machine = true;
   bool cannot_sleep = false;
+  bool cannot_move = false;
+  protocol::LiveMachine how_live;
   std::string keeps_in;            ///< a directory
   bool takes_long = false;         ///< while it is set, what was begun does not end
   std::vector<std::string> verbs;  ///< begun
@@ -248,6 +268,7 @@ class FakeDrivers final : public TaskDrivers {
     asked_bases = std::move(asked);
     co_return lacking;
   }
+  awaitable<std::string> why_not_live(std::string, protocol::LiveMachine) override { co_return lacking_live; }
 
   awaitable<std::vector<protocol::TaskCheckpoint>> checkpoints(std::string, std::string) override { co_return kept; }
 
@@ -261,6 +282,7 @@ class FakeDrivers final : public TaskDrivers {
   std::vector<protocol::KeptBase> on_bases, asked_bases;
   std::string kept_in;  ///< of machines that are started
   std::string lacking;  ///< why machines cannot be here
+  std::string lacking_live = "it is translated";
   bool end_when_stopped = true;
   std::function<void()> before_start;
   std::deque<Error> failures;

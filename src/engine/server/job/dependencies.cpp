@@ -114,6 +114,11 @@ Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard*
     gate.waiting_for = fmt::format("the machines of allocation {}", allocation.arrival->from.substr(0, 8));
     return gate;
   }
+  // It goes on, and nothing begins: those who speak to it wait for it as it stands there.
+  const bool started = has_started(allocation);
+  if (!started && allocation.arrival && allocation.arrival->live &&
+      allocation.arrival->phase == model::ArrivalPhase::arrived)
+    return gate;
   // Its node is back, perhaps without it: until one of the two is chosen it is not begun anew.
   if (allocation.unknown_since > 0 && allocation.job && replaced(tables, *allocation.job, allocation)) {
     gate.start = false;
@@ -125,7 +130,6 @@ Gate gate_of_wanted(GateCache& cache, const Allocation& allocation, const Guard*
     gate.waiting_for = describe_end(tables, *other);
     return gate;
   }
-  const bool started = has_started(allocation);
   if (!started) {
     if (const auto* other = ending_predecessor(cache, allocation)) {
       gate.start = false;

@@ -109,6 +109,16 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
     co_await serve_machines(session->node_id, std::move(request), std::move(stream));
     co_return;
   }
+  if (method == "machines.send") {
+    auto request = json::decode<protocol::FileRequest>(header);
+    co_await send_machine(session->node_id, std::move(request), std::move(stream));
+    co_return;
+  }
+  if (method == "machines.carry") {
+    auto request = json::decode<protocol::MachineStream>(header);
+    co_await carry_machine(session->node_id, std::move(request), std::move(stream));
+    co_return;
+  }
   const auto* extension = extension_for(method);
   if (extension == nullptr || !extension->stream)
     throw Error(Code::unsupported, fmt::format("the server has no stream '{}'", method));
@@ -138,6 +148,10 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
   if (method == "machines.describe") {
     auto allocation = json::decode<protocol::TaskRequest>(body).id;
     co_return co_await describe_machines(session->node_id, std::move(allocation));
+  }
+  if (method == "machines.verdict") {
+    auto request = json::decode<protocol::MachineStream>(body);
+    co_return co_await tell_fate(session->node_id, std::move(request));
   }
   if (method == "identity.sign")
     co_return co_await sign_identity(session->node_id, json::decode<protocol::IdentityRequest>(body));

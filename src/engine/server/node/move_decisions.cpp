@@ -77,6 +77,13 @@ tables::Row<Allocation> destination_of(const Tables& tables, const Allocation& l
   return nullptr;
 }
 
+protocol::MoveFate fate_of(const Tables& tables, const Allocation& leaving, const std::string& to) {
+  if (leaving.sleep && leaving.sleep->left) return protocol::MoveFate::left;
+  const auto destination = destination_of(tables, leaving);
+  const bool comes = destination && destination->id == to && destination->arrival->phase == ArrivalPhase::coming;
+  return comes ? protocol::MoveFate::open : protocol::MoveFate::stays;
+}
+
 Decision<Nothing> decide(const Tables& tables, const MoveAllocation& request, const Context& context) {
   const auto current = tables.find_allocation(request.id);
   if (!current)
@@ -150,10 +157,29 @@ void give_up_move(std::vector<Change>& changes, const Tables& tables, const Allo
   changes.push_back(tables::PutAllocation{std::move(row)});
 }
 
+namespace {
+
+/// It was given up while its node was not heard of: what was coming may have gone on where it was (fate_of).
+bool comes_too_late(const Tables& tables, const Allocation& row) {
+  const auto known = tables.find_allocation(row.id);
+  return row.arrival->phase == ArrivalPhase::coming && known && known->terminal();
+}
+
+}  // namespace
+
 void note_arrival(std::vector<Change>& changes, const Tables& tables, Allocation& row,
                   const model::AllocArrivalReport& report, const Context& context) {
+  if (row.awaits_machines() && comes_too_late(tables, row)) {
+    row.arrival->phase = ArrivalPhase::refused;
+    row.desired_status = model::DesiredStatus::stop;
+    row.desired_description = "the machines that were coming stayed where they are";
+    row.alloc_modify_index = context.revision;
+    return;
+  }
   if (!row.awaits_machines() || row.server_terminal() || report.phase <= row.arrival->phase) return;
   row.arrival->phase = report.phase;
+  if (report.phase == ArrivalPhase::coming || report.phase == ArrivalPhase::ready)
+    row.arrival->live = report.phase == ArrivalPhase::coming;
   row.arrival->trouble = report.trouble;
   row.alloc_modify_index = context.revision;
   const auto from = tables.find_allocation(row.arrival->from);
@@ -161,6 +187,7 @@ void note_arrival(std::vector<Change>& changes, const Tables& tables, Allocation
   Allocation leaving = *from;
   switch (report.phase) {
     case ArrivalPhase::expected:
+    case ArrivalPhase::coming:
       return;
     case ArrivalPhase::ready: {
       const bool asleep = leaving.sleep && leaving.sleep->wanted;

@@ -9,10 +9,21 @@
 ///   not wanted, to sleep      arrival: ready           go to sleep on A's node; their directory is sent
 ///   ended, left               arrival: arrived         go on, on B's node
 ///
+/// Where both nodes can (vm/live.hpp), they go while they run, and the two lines in the middle are one:
+///
+///   not wanted                arrival: coming          run, are sent, and stand still on both nodes
+///   left                      arrival: arrived         go on, on B's node
+///
+/// B's node reports `arrived` when all is there, and its guest goes on when the server says so; that this report is
+/// entered is the one moment at which a machine becomes B's. A's node asks the server what became of it (fate_of),
+/// and nothing goes on there before the answer. What fails before is no failure: B's node says `ready`, and they sleep.
+///
 /// B's node cannot take them, or they cannot be put to sleep (the disk is full): A is wanted again, and B is not. They
 /// are gone with A's node: B begins anew. Each line is a state of the rows alone: whoever dies, the next one goes on
-/// from there. A machine is started on B's node when A's has told that nothing of A runs, and at no other time.
+/// from there. A machine is started on B's node when A's has told that nothing of A runs, or when it has left A, and at
+/// no other time.
 
+#include "protocol/messages.hpp"
 #include "server/decision.hpp"
 
 namespace underway::server {
@@ -46,6 +57,10 @@ bool failed_to_move(const model::Allocation& allocation, std::int64_t asked);
 bool is_leaving(const model::Allocation& allocation);
 /// To which the machines of an allocation that is leaving are on their way. Null: none is placed at present.
 tables::Row<model::Allocation> destination_of(const Tables&, const model::Allocation& leaving);
+
+/// What becomes of a machine of `leaving` that was sent to allocation `to` while it ran, and stands still. What is
+/// decided stays so.
+protocol::MoveFate fate_of(const Tables&, const model::Allocation& leaving, const std::string& to);
 
 /// What the node says of machines that come to `row`: enters it, with what follows for the allocation that they leave.
 void note_arrival(std::vector<Change>& changes, const Tables&, model::Allocation& row,

@@ -70,13 +70,18 @@ void Machine::unpause() {
   clear_journal(run_.directory);
 }
 
-void Machine::stop_for(Verb verb, const std::string& id, bool copied) {
+bool Machine::runs() {
   const auto now = phase();
   if (now != Phase::running && now != Phase::paused)
     throw Error(Code::conflict, fmt::format("{} neither runs nor is paused", who()));
-  write_journal(run_.directory, {verb, id, now == Phase::running, copied});
+  return now == Phase::running;
+}
+
+void Machine::stop_for(Journal journal) {
+  journal.running = runs();
+  write_journal(run_.directory, journal);
   step("stop");
-  if (now == Phase::running) qmp_.execute("stop", {}, options_.patience);
+  if (journal.running) qmp_.execute("stop", {}, options_.patience);
 }
 
 void Machine::go_on() {
@@ -106,7 +111,10 @@ bool Machine::settle() {
   }
   const auto journal = read_journal(run_.directory);
   if (now == Phase::running) {
-    if (journal.verb == Verb::migrate) cancel_copies();
+    if (journal.verb == Verb::migrate) {
+      cancel_migration();
+      cancel_copies();
+    }
     clear_journal(run_.directory);
     // It was woken, and nobody was left to say so.
     remove_saved(run_.directory);
@@ -130,6 +138,7 @@ bool Machine::settle() {
       // Sent whole: the other may run it at any moment, whatever became of who wanted it.
       cancel_migration();
       if (migration_status() == "completed") {
+        if (journal.asks) return true;
         if (journal.copied) write_moved(run_.directory, {journal.id, unix_nanos(os::file_clock_now())});
         return false;
       }
@@ -156,7 +165,9 @@ void Machine::set_links(bool up) {
 }
 
 void Machine::power_down() {
-  if (phase() == Phase::paused) qmp_.execute("cont");  // who stands still does not see the button
+  const auto now = phase();
+  if (now == Phase::postmigrate) return quit();    // another has all of it, and nobody here hears the button
+  if (now == Phase::paused) qmp_.execute("cont");  // who stands still does not see it
   if (run_.machine.guest_agent) {
     // A translated guest on a busy host takes seconds to answer; one whose agent never will loses no more than these of
     // the time that it has.

@@ -15,6 +15,7 @@
 /// Blocks: yes: milliseconds to pause, else as long as it takes to move the memory. Thread: one at a time.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,22 @@ enum class Phase : std::uint8_t {
   other         ///< "io-error", "shutdown", …
 };
 
+struct SendOptions {
+  /// Its guest runs while most of its memory goes, and stands still for the rest of it. Absent: with real KVM.
+  std::optional<bool> live = {};
+  /// How long such a guest may write faster than that goes; then it stands still for what is left.
+  Duration converge_within = std::chrono::minutes{2};
+  /// Once all is sent it stands still here until stay() or leave(), whoever dies meanwhile: somebody else knows which.
+  /// Else it is then the other's.
+  bool asks = false;
+};
+
+struct Sent {
+  bool reset = false;       ///< its guest was reset meanwhile: QEMU calls that a success
+  bool converged = true;    ///< false: it had to be stopped, see SendOptions
+  Duration stood_still{0};  ///< until all was sent
+};
+
 class Machine {
  public:
   /// Of a run that lives. Errors: not_found, unavailable (its QEMU has ended), timeout (it hangs).
@@ -79,14 +96,14 @@ class Machine {
   /// stream, run, forget. Errors: then the QEMU is to be ended; what was saved is good as before.
   void wake(const Saved& saved, const os::Fd& memory);
 
-  /// Sends everything to the QEMU that listens at `uri`. Its processors stand still from the step `stop` on: before the
-  /// rest with real KVM, before all else where it is translated (machine_spec.hpp). It returns when the other has all:
-  /// then exactly one of stay and leave is to be called. `disks`: where the other takes them (serve_disks), when it
-  /// does not see these; they are copied while the guest runs. Steps: copy (with `disks`), stop, drain (with `disks`),
-  /// send. Errors: it runs on here, as when the target dies; unsupported (it has devices of this host). True when its
-  /// guest was reset meanwhile: QEMU calls that a success.
-  bool send(const std::string& uri, const std::string& disks = {});
-  /// The other does not run it and never will: go on here.
+  /// Sends everything to the QEMU that listens at `uri`. Its processors stand still before the rest of its memory when
+  /// it goes live, and else from the step `stop` on, before all of it. It returns when the other has all: then exactly
+  /// one of stay and leave is to be called. `disks`: where the other takes them (serve_disks), when it does not see
+  /// these; they are copied while the guest runs. Steps: copy (with `disks`), stop, drain (with `disks`), send; live:
+  /// copy, send, stop (only when it has to be made to), drain. Errors: it runs on here, as when the target dies;
+  /// unsupported (it has devices of this host).
+  Sent send(const std::string& uri, const std::string& disks = {}, const SendOptions& options = {});
+  /// The other does not run it and never will: go on here. Nothing happens when it does.
   void stay();
   /// The other runs it: this QEMU ends.
   void leave();
@@ -95,7 +112,9 @@ class Machine {
   void listen(const std::string& uri);
   /// Takes its disks over the network (NBD) until it is accepted.
   void serve_disks(const std::string& uri);
-  /// Once the memory is here: runs. Errors: timeout; conflict when it did not arrive whole.
+  /// Until its memory is here; it stands still. Errors: timeout; conflict when it did not arrive whole.
+  void await_memory(Duration within);
+  /// Once the memory is here: runs. Errors: as of await_memory.
   void accept(Duration within);
 
   /// Makes up its mind for whoever began something and died. Idempotent; true when the machine goes on here. False: its
@@ -127,16 +146,25 @@ class Machine {
     if (options_.on_step) options_.on_step(name);
   }
   std::string who() const;
-  void stop_for(Verb verb, const std::string& id, bool copied = false);
+  /// Whether it runs; false: it is paused. Errors: conflict (it is on its way, or hangs).
+  bool runs();
+  void stop_for(Journal journal);
   void go_on();
   void settle_target(Phase now);
   void arrived();
   void give_up(const std::string& half_made);
   Saved stream_out(const std::string& place, const std::string& name, const std::string& id);
-  void set_migration_up();
+  /// `pauses`: it stops before it hands the disks over, until it is told to go on (pre-switchover).
+  void set_migration_up(bool pauses = false);
   std::string migration_status();
+  /// Its status. Errors: conflict, saying why it failed.
+  std::string migration_goes_on();
   /// To its end. Errors: conflict, saying why it failed.
   void finish_migration(Duration within);
+  /// Until a guest that goes live stands still; false: it had to be made to.
+  bool await_standstill(Duration within);
+  void send_live(const std::string& uri, bool copied, const SendOptions& options, Sent& sent);
+  void send_still(const std::string& uri, const Journal& journal, Sent& sent);
   void cancel_migration();
   void take_snapshots(const std::string& id);
   void delete_snapshots(const std::string& id);

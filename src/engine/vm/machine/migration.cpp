@@ -25,6 +25,9 @@ using underway::json::text_at;
 /// Bytes a second. QEMU's own limit is 128 MiB/s, which a guest that stands still would wait for.
 constexpr std::int64_t kBandwidth = 10'000'000'000;
 
+/// That memory takes to another QEMU, at most.
+constexpr Duration kLongestMove = std::chrono::hours{1};
+
 bool is_over(const std::string& status) {
   return status == "completed" || status == "failed" || status == "cancelled" || status == "none";
 }
@@ -43,8 +46,9 @@ void flush_directory(const std::string& path) {
 
 }  // namespace
 
-void Machine::set_migration_up() {
-  const json::array capabilities = {json::object{{"capability", "events"}, {"state", true}}};
+void Machine::set_migration_up(bool pauses) {
+  const json::array capabilities = {json::object{{"capability", "events"}, {"state", true}},
+                                    json::object{{"capability", "pause-before-switchover"}, {"state", pauses}}};
   qmp_.execute("migrate-set-capabilities", {{"capabilities", capabilities}});
   qmp_.execute("migrate-set-parameters", {{"max-bandwidth", kBandwidth}});
 }
@@ -54,18 +58,23 @@ std::string Machine::migration_status() {
   return status.empty() ? "none" : status;
 }
 
+std::string Machine::migration_goes_on() {
+  const auto answer = qmp_.execute("query-migrate");
+  auto status = text_at(answer, "status");
+  // "none": one that is waited for has not begun.
+  if (is_over(status) && status != "completed" && status != "none") {
+    const auto why = text_at(answer, "error-desc");
+    throw Error(Code::conflict, fmt::format("the memory of {} did not arrive", who()))
+        .because(why.empty() ? fmt::format("QEMU says '{}'", status) : why);
+  }
+  return status;
+}
+
 void Machine::finish_migration(Duration within) {
   const Deadline deadline(within);
   for (;;) {
-    const auto answer = qmp_.execute("query-migrate");
-    const auto status = text_at(answer, "status");
+    const auto status = migration_goes_on();
     if (status == "completed") return;
-    // "none": one that is waited for has not begun.
-    if (is_over(status) && status != "none") {
-      const auto why = text_at(answer, "error-desc");
-      throw Error(Code::conflict, fmt::format("the memory of {} did not arrive", who()))
-          .because(why.empty() ? fmt::format("QEMU says '{}'", status) : why);
-    }
     if (deadline.passed())
       throw Error(Code::timeout, fmt::format("the memory of {} does not arrive", who()))
           .because(fmt::format("QEMU says '{}' after {}", status, human_duration(within)));
@@ -129,7 +138,7 @@ Saved Machine::suspend() {
   const auto name = fmt::format("memory-{}.zst", id);
   require_movable("sleep");
   try {
-    stop_for(Verb::suspend, id);
+    stop_for({.verb = Verb::suspend, .id = id});
     auto saved = stream_out(run_.directory, name, id);
     step("commit");
     write_saved(run_.directory, saved);
@@ -197,7 +206,7 @@ Saved Machine::checkpoint(std::size_t keep) {
   require_snapshots();
   require_movable("have a checkpoint");
   try {
-    stop_for(Verb::checkpoint, id);
+    stop_for({.verb = Verb::checkpoint, .id = id});
     step("snapshot");
     take_snapshots(id);
     auto saved = stream_out(place, id + ".zst", id);
@@ -262,32 +271,74 @@ void Machine::wake(const Saved& saved, const os::Fd& memory) {
   }
 }
 
-bool Machine::send(const std::string& uri, const std::string& disks) {
+bool Machine::await_standstill(Duration within) {
+  const Deadline deadline(within), last(within + kLongestMove);
+  for (bool converged = true;;) {
+    const auto status = migration_goes_on();
+    if (status == "pre-switchover" || status == "device" || status == "completed") return converged;
+    if (converged && deadline.passed()) {
+      step("stop");
+      qmp_.execute("stop", {}, options_.patience);
+      converged = false;
+    }
+    if (last.passed()) throw Error(Code::timeout, fmt::format("{} does not stop sending its memory", who()));
+    static_cast<void>(qmp_.wait_event({"MIGRATION"}, std::chrono::milliseconds{20}));
+  }
+}
+
+void Machine::send_live(const std::string& uri, bool copied, const SendOptions& options, Sent& sent) {
+  step("send");
+  set_migration_up(copied);
+  qmp_.execute("migrate", {{"uri", uri}});
+  sent.converged = await_standstill(options.converge_within);
+  const auto still = std::chrono::steady_clock::now();
+  if (copied) {
+    step("drain");
+    sent.reset = qmp_.wait_event({"RESET"}, Duration{0}).has_value();  // finish_copies reads all events
+    finish_copies();
+    qmp_.execute("migrate-continue", {{"state", "pre-switchover"}}, options_.patience);
+  }
+  finish_migration(options_.patience);
+  sent.stood_still = std::chrono::steady_clock::now() - still;
+}
+
+/// Whose disks are copied stands still for the last of them, too: what is written behind the copy would be lost.
+void Machine::send_still(const std::string& uri, const Journal& journal, Sent& sent) {
+  stop_for(journal);
+  const auto still = std::chrono::steady_clock::now();
+  if (journal.copied) {
+    step("drain");
+    finish_copies();
+  }
+  step("send");
+  set_migration_up();
+  qmp_.execute("migrate", {{"uri", uri}});
+  finish_migration(kLongestMove);
+  sent.stood_still = std::chrono::steady_clock::now() - still;
+}
+
+Sent Machine::send(const std::string& uri, const std::string& disks, const SendOptions& options) {
   const auto turn = Turn::take(run_.directory, fmt::format("migration of {}", who()));
   require_movable("move");
-  const bool live = run_.machine.accelerator == Accelerator::kvm;
-  const bool copied = !disks.empty();
+  Journal journal{.verb = Verb::migrate, .id = uri, .copied = !disks.empty(), .asks = options.asks};
+  Sent sent;
   try {
     static_cast<void>(qmp_.take_events());
-    if (live || copied) write_journal(run_.directory, {Verb::migrate, uri, phase() == Phase::running, copied});
-    if (copied) {
+    journal.running = runs();
+    write_journal(run_.directory, journal);
+    if (journal.copied) {
       step("copy");
       copy_disks(disks);
     }
-    // Whose disks are copied stands still for the last of them, too: what is written behind the copy would be lost.
-    if (!live || copied) stop_for(Verb::migrate, uri, copied);
-    if (copied) {
-      step("drain");
-      finish_copies();
-    }
-    step("send");
-    set_migration_up();
-    qmp_.execute("migrate", {{"uri", uri}});
-    finish_migration(std::chrono::hours{1});
-    return qmp_.wait_event({"RESET"}, Duration{0}).has_value();
+    if (options.live.value_or(run_.machine.accelerator == Accelerator::kvm))
+      send_live(uri, journal.copied, options, sent);
+    else
+      send_still(uri, journal, sent);
+    if (qmp_.wait_event({"RESET"}, Duration{0})) sent.reset = true;
+    return sent;
   } catch (Error& e) {
     try {
-      if (copied) cancel_copies();
+      if (journal.copied) cancel_copies();
       give_up({});
       e.because(fmt::format("{} goes on running here", who()));
     } catch (const Error& second) {
@@ -298,7 +349,9 @@ bool Machine::send(const std::string& uri, const std::string& disks) {
   }
 }
 
-void Machine::stay() { go_on(); }
+void Machine::stay() {
+  if (read_journal(run_.directory).verb == Verb::migrate) go_on();
+}
 
 void Machine::leave() {
   if (const auto journal = read_journal(run_.directory); journal.copied)
@@ -311,6 +364,8 @@ void Machine::listen(const std::string& uri) {
   set_migration_up();
   qmp_.execute("migrate-incoming", {{"uri", uri}});
 }
+
+void Machine::await_memory(Duration within) { finish_migration(within); }
 
 void Machine::accept(Duration within) {
   finish_migration(within);
@@ -356,7 +411,7 @@ Moved migrate(Machine& source, Machine& target, const std::string& uri, Duration
   const auto before = boot_id_of(source.run_directory(), source.spec());
   Moved moved;
   try {
-    moved.rebooted = source.send(uri, disks);
+    moved.rebooted = source.send(uri, disks).reset;
   } catch (...) {
     discard(target);  // it has nothing, or a part
     throw;

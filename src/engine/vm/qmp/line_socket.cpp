@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -14,16 +15,47 @@
 
 namespace underway::vm {
 
-os::Fd connect_socket(const std::string& directory, const std::string& name) {
-  // The directory may not be there yet either.
-  const os::Fd place(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!place) return {};
+namespace {
+
+os::Fd open_place(const std::string& directory) {
+  return os::Fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+os::Fd make_socket() {
   os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) throw errno_error(errno, "cannot make a socket");
+  return socket;
+}
+
+sockaddr_un address_in(const os::Fd& place, const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const auto path = fmt::format("/proc/self/fd/{}/{}", place.get(), name);
   path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
+}  // namespace
+
+os::Fd listen_socket(const std::string& directory, const std::string& name) {
+  const auto place = open_place(directory);
+  if (!place) throw errno_error(errno, fmt::format("cannot open '{}'", directory));
+  auto socket = make_socket();
+  const auto address = address_in(place, name);
+  if (::unlinkat(place.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+    throw errno_error(errno, fmt::format("cannot remove '{}/{}'", directory, name));
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0)
+    throw errno_error(errno, fmt::format("cannot listen at '{}/{}'", directory, name));
+  return socket;
+}
+
+os::Fd connect_socket(const std::string& directory, const std::string& name) {
+  // The directory may not be there yet either.
+  const auto place = open_place(directory);
+  if (!place) return {};
+  auto socket = make_socket();
+  const auto address = address_in(place, name);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return socket;
   return {};
 }

@@ -32,6 +32,9 @@ class Deadline {
 /// does, and errno says why.
 os::Fd connect_socket(const std::string& directory, const std::string& name);
 
+/// Listens there, in place of whoever did before, for who runs in that directory. Errors: as of bind(2).
+os::Fd listen_socket(const std::string& directory, const std::string& name);
+
 class LineSocket {
  public:
   /// The answers to a schema's question are 200 KiB; nothing that is asked here comes near.

@@ -28,6 +28,7 @@ const describe::Structure& description(describe::Tag<Journal>) {
                                            .wire<&Journal::id>("ID", "Of what is being saved, or where it is sent to.")
                                            .wire<&Journal::running>("Running", "Whether it ran before.")
                                            .wire<&Journal::copied>("Copied", "Whether its disks go along.")
+                                           .wire<&Journal::asks>("Asks", "Whether it waits once all is sent.")
                                            .done();
   return s;
 }

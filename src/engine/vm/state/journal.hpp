@@ -23,6 +23,7 @@ struct Journal {
   std::string id;       ///< of what is being saved; where it is sent to
   bool running = true;  ///< before
   bool copied = false;  ///< its disks go along: once it has moved, those here are of yesterday
+  bool asks = false;    ///< once all is sent it stands still here, until somebody who knows says where it goes on
 };
 
 /// A machine whose disks went along with it.

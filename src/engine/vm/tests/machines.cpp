@@ -75,8 +75,8 @@ std::string Client::ask(const std::string& question, Duration within) {
   }
 }
 
-std::uint64_t Client::next() {
-  const auto answer = ask("next");
+std::uint64_t Client::next(Duration within) {
+  const auto answer = ask("next", within);
   return parse_number<std::uint64_t>(answer.substr(0, answer.find(' '))).value_or(0);
 }
 

@@ -29,7 +29,7 @@ class Client {
   /// A line for a line; "no answer" when none comes.
   std::string ask(const std::string& question, Duration within = seconds{60});
   /// The number that `next` answers with; 0 when that is none.
-  std::uint64_t next();
+  std::uint64_t next(Duration within = seconds{60});
 
  private:
   os::Fd socket_;

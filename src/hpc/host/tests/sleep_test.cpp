@@ -205,6 +205,27 @@ TEST_F(HostMove, HasSlurmSuspendItsJobsFirstAndIsTheSameHostAfterwards) {
   EXPECT_EQ(next(), SleepStep::Kind::none);
 }
 
+TEST_F(HostMove, IsNothingToSlurmWhenItsMachineGoesWhileItRuns) {
+  desk.run(server::MoveAllocation{.id = first});
+  const auto second = machine()->id;
+  const auto goes_on = [&] {
+    EXPECT_EQ(next(), SleepStep::Kind::none);
+    EXPECT_EQ(recorded()->status, model::HostStatus::running);
+    EXPECT_FALSE(host()->asleep) << "its Slurm jobs would be suspended";
+    EXPECT_EQ(host()->sleep, "");
+  };
+  arrives(second, model::ArrivalPhase::coming);
+  goes_on();
+  EXPECT_EQ(host()->machine_node, here);
+  arrives(second, model::ArrivalPhase::arrived);
+  goes_on();
+  says(first, server::testing::report(first, model::ClientStatus::complete));
+  goes_on();
+  says(second, server::testing::report(second, model::ClientStatus::running, true));
+  goes_on();
+  EXPECT_NE(host()->machine_node, here);
+}
+
 TEST_F(HostMove, WakesWhereItStaysWhenItCannotGo) {
   desk.run(server::MoveAllocation{.id = first});
   const auto second = machine()->id;

@@ -61,6 +61,7 @@ boost::json::object config_of(const model::Cluster& cluster, const model::Pool& 
   }
   if (machine.pin) out["pin"] = true;
   if (machine.huge_pages) out["huge_pages"] = true;
+  if (machine.migrate != "auto") out["migrate"] = machine.migrate;
   if (!machine.disk.empty()) out["disk"] = boost::json::array{block("data", {{"size", machine.disk}})};
   boost::json::array networks;
   for (const auto* network : networks_of(cluster, host))
@@ -241,7 +242,8 @@ bool tells_more(const model::Allocation& a, const model::Allocation& b) {
 /// On its way it is as it was before, or as asleep, on the node that it leaves.
 MachineState on_its_way(const model::Allocation& from, const model::Allocation* to) {
   MachineState state{.node = from.node_id, .runs = true, .gone = false};
-  state.asleep = from.client_terminal() || (from.sleep && from.sleep->wanted && from.sleep->asleep);
+  const bool runs_on = to != nullptr && to->arrival && to->arrival->live;
+  state.asleep = !runs_on && (from.client_terminal() || (from.sleep && from.sleep->wanted && from.sleep->asleep));
   state.why = fmt::format("its machine is to go on on another node than {}{}", from.node_name,
                           to == nullptr ? ", and none has room for it" : ": " + to->node_name);
   return state;

@@ -42,8 +42,12 @@ std::string words_for(const model::Allocation& next) {
     case model::ArrivalPhase::expected:
       return fmt::format("It goes on as allocation {} on node {}, which looks whether it can take it",
                          short_id(next.id), next.node_name);
+    case model::ArrivalPhase::coming:
+      return fmt::format("Node {} can: its memory and disks are sent while it runs", next.node_name);
     case model::ArrivalPhase::ready:
-      return fmt::format("Node {} can: it is put to sleep, and its memory and disks are sent", next.node_name);
+      return fmt::format("{}: it is put to sleep, and its memory and disks are sent",
+                         next.arrival->trouble.empty() ? fmt::format("Node {} can", next.node_name)
+                                                       : "Not while it runs: " + next.arrival->trouble);
     case model::ArrivalPhase::arrived:
       return fmt::format("Its memory and disks are on node {}", next.node_name);
     default:
@@ -105,7 +109,9 @@ const Command& alloc_move_command() {
       .details =
           "All machines of the allocation. The other node is asked first whether it has the room, the images and the "
           "disk; only then are they put to sleep, sent and woken there. What cannot move runs on where it is. In the "
-          "meantime they are, to those who speak to them, a network that went away. One that sleeps goes on sleeping "
+          "meantime they are, to those who speak to them, a network that went away. Where both nodes have real KVM and "
+          "the same processors, or the machine's job says migrate = \"live\", they are sent while they run, and stand "
+          "still for the last of it alone. One that sleeps goes on sleeping "
           "there, unless -wake is given. `underway node drain` and `node maintain` do this with all machines of a "
           "node.",
       .examples = {"underway alloc move 3b1c", "underway alloc move -node m2 3b1c", "underway alloc move -wake 3b1c"},

@@ -38,9 +38,10 @@ Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
     if (!sleep->trouble.empty()) lines.emplace_back("Stayed", sleep->trouble);
   }
   if (const auto& arrival = allocation.arrival)
-    lines.emplace_back("Came From", fmt::format("allocation {}: {}{}", short_id(arrival->from),
-                                                describe::spell(arrival->phase),
-                                                arrival->trouble.empty() ? "" : ", " + arrival->trouble));
+    lines.emplace_back("Came From",
+                       fmt::format("allocation {}: {}{}{}", short_id(arrival->from), describe::spell(arrival->phase),
+                                   arrival->live && !arrival->is_under_way() ? ", while it ran" : "",
+                                   arrival->trouble.empty() ? "" : ", " + arrival->trouble));
   if (allocation.transition.with_machines)
     lines.emplace_back("Goes Elsewhere", allocation.next_allocation.empty()
                                              ? "as soon as a node has room"

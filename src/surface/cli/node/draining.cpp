@@ -111,6 +111,8 @@ class Watch {
     switch (next.arrival->phase) {
       case model::ArrivalPhase::expected:
         return fmt::format("node {} looks whether it can take its machines", next.node_name);
+      case model::ArrivalPhase::coming:
+        return fmt::format("its machines are sent to node {} while they run", next.node_name);
       case model::ArrivalPhase::ready:
         return fmt::format("its machines sleep, and are sent to node {}", next.node_name);
       case model::ArrivalPhase::arrived:

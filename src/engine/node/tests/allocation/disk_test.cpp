@@ -38,6 +38,9 @@ class FakePredecessors final : public Predecessors {
     co_return std::vector<protocol::KeptMachine>();
   }
   awaitable<void> fetch_machine(std::string, std::string, std::string) override { co_return; }
+  awaitable<protocol::Departure> receive_machine(std::string, std::string) override { co_return protocol::Departure{}; }
+  awaitable<void> carry(protocol::MachineStream, os::Fd) override { co_return; }
+  awaitable<protocol::MoveFate> fate_of(std::string, std::string) override { co_return protocol::MoveFate::open; }
   bool has_namesake(const std::string&) const override { return false; }
 
   bool running = false;

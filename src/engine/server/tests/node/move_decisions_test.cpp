@@ -57,6 +57,9 @@ class Move : public ::testing::Test {
     update.arrival = model::AllocArrivalReport{phase, trouble};
     desk.update(row(id)->node_id, {update});
   }
+  protocol::MoveFate fate(const std::string& id, const std::string& to) const {
+    return fate_of(desk.tables, *row(id), to);
+  }
   /// Where its machines go on.
   tables::Row<model::Allocation> next() const {
     for (const auto& row : desk.live("vm"))
@@ -261,6 +264,55 @@ TEST_F(Move, IsOverForOneThatIsReplacedByAnotherVersionWhileItWaitsForRoom) {
   EXPECT_TRUE(gate(first).stop);
   ASSERT_TRUE(next());
   EXPECT_FALSE(next()->arrival) << "it begins with its own image";
+}
+
+TEST_F(Move, GoesWhileItRunsAndIsTheOthersFromTheMomentThatIsEntered) {
+  desk.run(MoveAllocation{.id = first});
+  const auto second = next()->id;
+  arrives(second, ArrivalPhase::coming);
+  EXPECT_TRUE(gate(first).start && !gate(first).pause && !gate(first).stop) << "it runs on";
+  EXPECT_FALSE(row(first)->sleep && row(first)->sleep->wanted);
+  EXPECT_FALSE(gate(second).start);
+  EXPECT_EQ(fate(first, second), protocol::MoveFate::open);
+  arrives(second, ArrivalPhase::arrived);
+  EXPECT_TRUE(row(second)->arrival->live);
+  EXPECT_TRUE(gate(second).start) << "although the other has not ended";
+  EXPECT_TRUE(gate(first).stop);
+  EXPECT_EQ(fate(first, second), protocol::MoveFate::left);
+}
+
+TEST_F(Move, SleepsOnTheWayWhenItCannotGoWhileItRuns) {
+  desk.run(MoveAllocation{.id = first});
+  const auto second = next()->id;
+  arrives(second, ArrivalPhase::coming);
+  arrives(second, ArrivalPhase::ready, "its memory did not arrive");
+  EXPECT_EQ(fate(first, second), protocol::MoveFate::stays) << "nobody else has it";
+  EXPECT_TRUE(row(first)->sleep->wanted);
+  EXPECT_FALSE(row(second)->arrival->live);
+  slept(first);
+  ended(first);
+  arrives(second, ArrivalPhase::arrived);
+  EXPECT_TRUE(gate(second).start);
+}
+
+TEST_F(Move, StaysWhenItsNextNodeIsNotHeardOfBeforeThat) {
+  desk.run(MoveAllocation{.id = first});
+  const auto second = next()->id;
+  arrives(second, ArrivalPhase::coming);
+  desk.run(MarkNodesDown{.node_ids = {there}, .reason = "silent"});
+  EXPECT_EQ(fate(first, second), protocol::MoveFate::stays);
+  // What that node says afterwards of what it had comes too late.
+  arrives(second, ArrivalPhase::arrived);
+  EXPECT_FALSE(row(second)->desired_status == model::DesiredStatus::run);
+  EXPECT_NE(row(second)->arrival->phase, ArrivalPhase::arrived);
+  EXPECT_FALSE(row(first)->sleep && row(first)->sleep->left);
+  EXPECT_EQ(fate(first, second), protocol::MoveFate::stays);
+}
+
+TEST_F(Move, WhatWasSentToOneThatIsNotTheNextAnyMoreStays) {
+  desk.run(MoveAllocation{.id = first});
+  arrives(next()->id, ArrivalPhase::coming);
+  EXPECT_EQ(fate(first, uuid(7)), protocol::MoveFate::stays);
 }
 
 TEST_F(Move, EndsWithItsJob) {

@@ -114,7 +114,8 @@ TEST(NomadKnows, AllOfAJobButWhatIsOurs) {
   std::set<std::string_view> seen;
   std::set<std::string> own;
   find_own(describe::structure_of<model::Job>(), seen, own);
-  EXPECT_EQ(own, (std::set<std::string>{"group depends_on", "job depends_on", "resources numa", "resources pids"}));
+  EXPECT_EQ(own, (std::set<std::string>{"group depends_on", "job depends_on", "resources numa", "resources pids",
+                                        "spread across_groups"}));
 }
 
 TEST(Files, HoldSecretsOnlyWhenAskedAndThenForTheirOwnerOnly) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "os/fd.hpp"
 #include "os/ledger.hpp"
 #include "os/process/capability.hpp"
@@ -292,7 +293,7 @@ class Driver {
   /// Reads all of one of these. Errors: not_found; invalid (a bit of it is wrong). Blocks: yes (disk).
   virtual void verify_checkpoint(const std::string& directory, const std::string& id) const {
     static_cast<void>(directory);
-    throw Error(Code::not_found, fmt::format("there is no checkpoint '{}'", id));
+    throw Error(Code::not_found, "there is no checkpoint '" + id + "'");
   }
   /// Why a machine with these bases cannot go on here, for people; empty: it can. Blocks: reads them all.
   virtual std::string lacks(const std::vector<KeptBase>& bases) const {

@@ -72,7 +72,7 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
 /// Of what must have ended first, wherever it is.
 std::string describe_end(const tables::Tables& tables, const Allocation& other) {
   const auto node = tables.find_node(other.node_id);
-  const auto it = fmt::format("allocation {} to stop on node {}", other.id.substr(0, 8), other.node_name);
+  auto it = fmt::format("allocation {} to stop on node {}", other.id.substr(0, 8), other.node_name);
   if (!node || !node->silent()) return it;
   return fmt::format("{}, which is not heard of: if it is off, say so with `underway node purge {}`", it,
                      other.node_name);

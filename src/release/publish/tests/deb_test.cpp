@@ -18,7 +18,6 @@
 namespace underway::publish {
 namespace {
 
-using harness::run;
 using std::chrono::hours;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -52,9 +51,9 @@ class PublishedDebs : public ::testing::Test {
                                made.name, made.version, made.architecture, made.fields),
                    0644);
     const auto file = fmt::format("{}/{}_{}_{}.deb", directory_, made.name, made.version, made.architecture);
-    const auto built = run({"dpkg-deb", "--root-owner-group", "--build", root, file});
+    const auto built = harness::run({.argv = {"dpkg-deb", "--root-owner-group", "--build", root, file}});
     EXPECT_EQ(built.exit_code, 0) << built.err;
-    const auto control = run({"dpkg-deb", "--field", file}).out;
+    const auto control = harness::run({.argv = {"dpkg-deb", "--field", file}}).out;
     os::remove_tree(root);
     const auto bytes = os::read_file(file);
     debs_[hex(crypto::sha256(bytes))] = bytes;
@@ -133,7 +132,7 @@ class PublishedDebs : public ::testing::Test {
                                   "-o",
                                   "Acquire::Languages=none"};
     line.insert(line.end(), words.begin(), words.end());
-    return run(line);
+    return harness::run({.argv = line});
   }
   void sources(const std::vector<std::string>& trees) const {
     std::string text;

@@ -40,15 +40,15 @@ class Reporter {
   std::chrono::steady_clock::time_point told_;
 };
 
-void synchronise(const mirror::SyncRequest& request, const Clock& clock) {
+void synchronise(const mirror::SyncRequest& request) {
   if (request.mirror.format != releasefile::Format::deb)
     throw Error(Code::unsupported, fmt::format("mirror '{}' is of rpm packages", request.mirror.name));
   const auto keys = openpgp::Keyring::of_texts(request.homes, request.keys);
   transfer::Transfer upstream({.url = request.mirror.url, .proxy = request.mirror.proxy});
   const pool::Pool pool(request.pool);
   Reporter reporter;
-  auto done = mirror::synchronise_deb(request.mirror, request.before, {keys, upstream, pool}, clock.now(),
-                                      [&](const auto& stage) { reporter(stage); });
+  auto done = mirror::synchronise_deb(request.mirror, request.before, {keys, upstream, pool},
+                                      from_unix_nanos(request.now), [&](const auto& stage) { reporter(stage); });
   say({.done = mirror::SyncDone{std::move(done.view), done.changed, static_cast<std::int64_t>(done.files),
                                 static_cast<std::int64_t>(done.bytes), std::move(done.left)}});
 }
@@ -60,11 +60,10 @@ int main() {
   const rlimit no_core{0, 0};  // a proxy's address may hold a password
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::umask(077);
-  const SystemClock clock;
   mirror::SyncFailure failure;
   try {
     const auto text = os::read_all(os::Fd(0), kLargestRequest, "the request");
-    synchronise(json::decode_text<mirror::SyncRequest>(text, "request"), clock);
+    synchronise(json::decode_text<mirror::SyncRequest>(text, "request"));
     return 0;
   } catch (const Error& error) {
     failure = {std::string(to_string(error.code())), error.message(), error.advice(), error.reasons()};

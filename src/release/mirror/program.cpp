@@ -13,6 +13,7 @@ const Structure& description(Tag<SyncRequest>) {
                                  .wire<&SyncRequest::pool>("Pool", "Directory of the pool.")
                                  .wire<&SyncRequest::homes>("Homes", "Directory for what gpg keeps.")
                                  .wire<&SyncRequest::before>("Before", "What it held before.")
+                                 .wire<&SyncRequest::now>("Now", "The time, in nanoseconds since the epoch.")
                                  .done();
   return s;
 }

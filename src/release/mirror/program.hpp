@@ -15,6 +15,7 @@ struct SyncRequest {
   std::string pool;               ///< directory
   std::string homes;              ///< directory for gpg's
   View before;
+  std::int64_t now = 0;  ///< nanoseconds since the epoch, by the clock of who asks
 };
 
 struct SyncProgress {

@@ -121,18 +121,8 @@ class Reading {
   }
 
   void read_data(Range range, std::string_view suffix) {
-    std::unordered_set<std::string> links;
-    detail::each_entry(
-        file_, range, suffix, name_, {limits_.files, limits_.data_bytes}, [&](const detail::TarEntry& entry) {
-          File& file = entry.file();
-          for (auto slash = file.path.find('/', 1); slash != std::string::npos; slash = file.path.find('/', slash + 1))
-            if (links.contains(file.path.substr(0, slash)))
-              throw Error(Code::denied, fmt::format("'{}' holds '{}'", name_, file.path))
-                  .because(fmt::format("'{}' of the same package is a link: the file would lie elsewhere",
-                                       file.path.substr(0, slash)));
-          if (file.kind == FileKind::symlink) links.insert(file.path);
-          deb_.files.push_back(std::move(file));
-        });
+    detail::each_entry(file_, range, suffix, name_, {limits_.files, limits_.data_bytes},
+                       [&](const detail::TarEntry& entry) { take_file(std::move(entry.file())); });
   }
 
   Deb take() && {
@@ -141,6 +131,26 @@ class Reading {
   }
 
  private:
+  /// dpkg unpacks in this order, and as root: an entry must not make it write, or link, elsewhere.
+  void take_file(File&& file) {
+    check_behind_no_link(file.path);
+    if (file.kind == FileKind::symlink) links_.insert(file.path);
+    if (file.kind == FileKind::regular) regular_.insert(file.path);
+    if (file.kind == FileKind::hardlink && !regular_.contains(file.target))
+      throw Error(Code::denied, fmt::format("'{}' holds '{}'", name_, file.path))
+          .because(fmt::format("it is a hard link to '{}', which is no file before it in the package", file.target));
+    deb_.files.push_back(std::move(file));
+  }
+
+  void check_behind_no_link(const std::string& path) const {
+    for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const auto parent = path.substr(0, slash);
+      if (links_.contains(parent))
+        throw Error(Code::denied, fmt::format("'{}' holds '{}'", name_, path))
+            .because(fmt::format("'{}' of the same package is a link: the file would lie elsewhere", parent));
+    }
+  }
+
   void take_control(const std::string& member, const detail::TarEntry& entry) {
     static const std::unordered_set<std::string> kScripts = {"preinst", "postinst", "prerm", "postrm", "config"};
     if (kScripts.contains(member)) deb_.scripts.push_back(member);
@@ -155,6 +165,7 @@ class Reading {
   const std::string& name_;
   const DebLimits& limits_;
   Deb deb_;
+  std::unordered_set<std::string> links_, regular_;
 };
 
 }  // namespace

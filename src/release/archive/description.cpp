@@ -149,28 +149,6 @@ std::vector<rpmmd::Change> changes_of(const RpmHeader& header) {
   return out;
 }
 
-/// Directory and name of each file.
-std::vector<std::string> paths_of(const RpmHeader& header) {
-  const auto names = header.texts(kBaseNames);
-  const auto directories = header.texts(kDirectoryNames);
-  const auto indexes = header.numbers(kDirectoryIndexes);
-  check_count(indexes.size(), names.size(), "directories of files");
-  std::vector<std::string> out;
-  out.reserve(names.size());
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (indexes[i] >= directories.size())
-      throw bad_header(fmt::format("the file '{}' is in no directory", names[i].substr(0, 256)));
-    const auto directory = directories[static_cast<std::size_t>(indexes[i])];
-    bytes += directory.size() + names[i].size();
-    if (bytes > kMostPathBytes)
-      throw Error(Code::too_large, "a header of rpm is larger than is allowed")
-          .because(fmt::format("the names of its files have more than {}", human_bytes(kMostPathBytes)));
-    out.push_back(fmt::format("{}{}", directory, names[i]));
-  }
-  return out;
-}
-
 bool is_source(const RpmHeader& header) { return !header.has(kSourceRpm); }
 
 /// Those of a source package are unpacked where whoever builds it wants them: names alone.
@@ -179,6 +157,29 @@ void check_path(std::string_view path, bool source, const std::string& name) {
     throw Error(Code::denied, fmt::format("'{}' holds '{}'", name, path.substr(0, 256)))
         .because("a path in a source package");
   check_absolute(source ? fmt::format("/{}", path) : path, name);
+}
+
+/// Directory and name of each file.
+std::vector<std::string> paths_of(const RpmHeader& header, const std::string& name) {
+  const auto names = header.texts(kBaseNames);
+  const auto directories = header.texts(kDirectoryNames);
+  const auto indexes = header.numbers(kDirectoryIndexes);
+  check_count(indexes.size(), names.size(), "directories of files");
+  const bool source = is_source(header);
+  std::vector<std::string> out;
+  out.reserve(names.size());
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (indexes[i] >= directories.size())
+      throw bad_header(fmt::format("the file '{}' is in no directory", names[i].substr(0, 256)));
+    out.push_back(fmt::format("{}{}", directories[static_cast<std::size_t>(indexes[i])], names[i]));
+    check_path(out.back(), source, name);
+    bytes += out.back().size();
+    if (bytes > kMostPathBytes)
+      throw Error(Code::too_large, "a header of rpm is larger than is allowed")
+          .because(fmt::format("the names of its files have more than {}", human_bytes(kMostPathBytes)));
+  }
+  return out;
 }
 
 FileKind kind_of(std::uint64_t mode, bool ghost, std::string_view path, const std::string& name) {
@@ -215,7 +216,7 @@ std::string text_at(const std::vector<std::string_view>& all, std::size_t i) {
 }  // namespace
 
 std::vector<File> files_of(const RpmHeader& header, const std::string& name) {
-  auto paths = paths_of(header);
+  auto paths = paths_of(header, name);
   const auto modes = header.numbers(kFileModes), flags = header.numbers(kFileFlags);
   const auto sizes = header.numbers(header.has(kLongFileSizes) ? kLongFileSizes : kFileSizes);
   const auto links = header.texts(kFileLinks), users = header.texts(kFileUsers), groups = header.texts(kFileGroups);
@@ -225,7 +226,6 @@ std::vector<File> files_of(const RpmHeader& header, const std::string& name) {
   std::vector<File> out;
   out.reserve(paths.size());
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    check_path(paths[i], is_source(header), name);
     File file;
     file.ghost = (flags[i] & kGhost) != 0;
     file.kind = kind_of(modes[i], file.ghost, paths[i], name);

@@ -81,6 +81,8 @@ TEST(Deb, IsRefusedForAFileThatWouldLieElsewhere) {
       {{"./run/pipe", "", AE_IFIFO}, "holds '/run/pipe': neither"},
       {{"./usr/bin/x", "../../etc/shadow", AE_IFREG, 0644, true}, "holds '../../etc/shadow': a path with '..'"},
       {{"./usr/bin/x", "/etc/shadow", AE_IFREG, 0644, true}, "holds '/etc/shadow': an absolute path"},
+      {{"./usr/bin/x", "./etc/shadow", AE_IFREG, 0644, true},
+       "it is a hard link to '/etc/shadow', which is no file before it"},
       {{"./etc/alternatives/ant/x", "x"}, "'/etc/alternatives/ant' of the same package is a link"},
   };
   for (const auto& c : cases) {

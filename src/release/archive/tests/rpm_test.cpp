@@ -129,6 +129,8 @@ TEST(Rpm, IsRefusedForAFileThatWouldLieElsewhere) {
   EXPECT_THAT(rpm_refused(rpm_of(header().texts(1118, {"/usr//bin/", "/x/"}))), HasSubstr("which could lead anywhere"));
   EXPECT_THAT(rpm_refused(rpm_of(header().texts(1117, {"a\x1b[2J", "x", "log", "ln"}))),
               HasSubstr("control characters"));
+  EXPECT_THAT(rpm_refused(rpm_of(header().texts(1118, {"/" + std::string(1U << 20, 'x') + "/", "/y/"}))),
+              HasSubstr("more than 4096 bytes"));
   EXPECT_THAT(rpm_refused(rpm_of(header().numbers(1030, {S_IFBLK | 0600, S_IFREG, S_IFREG, S_IFLNK}, 2))),
               HasSubstr("holds '/usr/bin/ant': neither a file nor a directory nor a link"));
   EXPECT_EQ(rpm_refused(rpm_of(header().numbers(1030, {S_IFREG, S_IFREG, S_IFSOCK, S_IFLNK}, 2))), "")

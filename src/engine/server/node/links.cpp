@@ -89,6 +89,14 @@ void Server::end_session(Session& session) {
   links_->sessions.erase(it);
 }
 
+namespace {
+
+/// A link is there before its node has registered, and a node that was started anew goes on at once with what it was
+/// at: it is to ask again. Told that it may not, it took a machine that was on its way to it for lost.
+Error not_registered() { return {Code::unavailable, "the node has to register first"}; }
+
+}  // namespace
+
 const Extension* Server::extension_for(std::string_view method) const {
   for (const auto& [prefix, extension] : extensions_)
     if (method.starts_with(prefix)) return &extension;
@@ -98,7 +106,7 @@ const Extension* Server::extension_for(std::string_view method) const {
 async::awaitable<void> Server::serve_node(Linked& linked, std::string method, boost::json::value header,
                                           std::shared_ptr<link::Stream> stream) {
   const auto session = linked.session;
-  if (!session) throw Error(Code::denied, "the node has to register first");
+  if (!session) throw not_registered();
   if (method == "disk.read") {
     auto allocation = json::decode<protocol::FileRequest>(header).alloc;
     co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
@@ -129,7 +137,7 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
   if (linked.session) linked.session->heard = async::LoopClock::now();
   if (method == "register") co_return co_await register_node(linked, std::move(body));
   const auto session = linked.session;
-  if (!session) throw Error(Code::denied, "the node has to register first");
+  if (!session) throw not_registered();
   if (const auto* extension = extension_for(method))
     co_return co_await extension->call(session->node_id, std::move(method), std::move(body));
   if (method == "certificate") co_return renew_certificate(*session, body);

@@ -264,7 +264,8 @@ TEST_F(ServerTest, RefusesReportsOfWhoHasNotRegistered) {
   tasks.spawn("mine", run_link(connection));
   tasks.spawn("theirs", server->serve_link(theirs));
   EXPECT_EQ(refusal([&] { loop.run_until_done(connection->call("update", boost::json::object{})); }).code(),
-            Code::denied);
+            Code::unavailable)
+      << "he is to ask again when he has";
   connection->abort();
   loop.run_until_done(tasks.wait());
 }

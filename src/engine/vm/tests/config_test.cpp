@@ -115,6 +115,17 @@ TEST_F(LayOut, WhatIsNotSaidIsTheTasks) {
   EXPECT_LE(layout.machine.nics[0].tap.size(), 15U);
 }
 
+TEST_F(LayOut, WhereItIsTranslatedAGuestDoesNotMeasureItsCounter) {
+  const auto append = [&](const char* said, Accelerator accelerator) {
+    const auto text = fmt::format(R"({{"kernel": "local/vmlinuz"{}}})", said);
+    return lay_out(parse_config(parsed(text.c_str())), spec_, "/machines", accelerator).machine.append;
+  };
+  EXPECT_EQ(append("", Accelerator::tcg), "tsc=unstable");
+  EXPECT_EQ(append(R"(, "append": "quiet")", Accelerator::tcg), "quiet tsc=unstable");
+  EXPECT_EQ(append(R"(, "append": "quiet tsc=reliable")", Accelerator::tcg), "quiet tsc=reliable");
+  EXPECT_EQ(append(R"(, "append": "quiet")", Accelerator::kvm), "quiet");
+}
+
 TEST_F(LayOut, AMachineWithANameHasTheSameAddressesInEveryRunAndAnotherTap) {
   const char* text = R"({"kernel": "local/vmlinuz", "name": "db", "network": [{"lan": [{}]}]})";
   const auto first = lay(text);

@@ -75,6 +75,7 @@ HostLook parse_look(std::string_view text, TimePoint asked, TimePoint answered) 
     const auto key = line.substr(0, blank);
     const auto value = blank == std::string_view::npos ? std::string_view{} : trim(line.substr(blank + 1));
     if (key == "clock") {
+      out.report.clock_error = std::chrono::abs(answered - asked) / 2;
       if (const auto clock = parse_clock(value))
         out.report.clock_ahead = std::chrono::duration_cast<Duration>(*clock - (asked + (answered - asked) / 2));
     } else if (key == "admitted") {

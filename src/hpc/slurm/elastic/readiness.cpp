@@ -56,10 +56,9 @@ std::vector<std::string> judge(const NodeReport& report, const Wanted& wanted) {
             : fmt::format("its configuration is {}, {} is wanted", report.configuration, wanted.configuration));
   if (!report.clock_ahead)
     out.emplace_back("it does not say what time it has");
-  else if (*report.clock_ahead > wanted.clock_skew || *report.clock_ahead < -wanted.clock_skew)
+  else if (std::chrono::abs(*report.clock_ahead) > wanted.clock_skew + report.clock_error)
     out.push_back(
-        fmt::format("its clock is {} {}, {} are allowed",
-                    human_duration(*report.clock_ahead < Duration::zero() ? -*report.clock_ahead : *report.clock_ahead),
+        fmt::format("its clock is {} {}, {} are allowed", human_duration(std::chrono::abs(*report.clock_ahead)),
                     *report.clock_ahead < Duration::zero() ? "behind" : "ahead", human_duration(wanted.clock_skew)));
   for (const auto& path : missing(wanted.mounts, report.mounts))
     out.push_back(fmt::format("nothing is mounted at {}", path));

@@ -34,6 +34,9 @@ struct NodeReport {
   std::string configuration;
   /// The node's clock less the server's, taken in the middle of a question and its answer.
   std::optional<Duration> clock_ahead;
+  /// By how much that may be wrong, either way: half of the time that the answer took. A node that was busy for half a
+  /// minute before it read its clock seems to be a quarter of a minute ahead.
+  Duration clock_error{0};
   std::vector<std::string> mounts, programs;  ///< those of the wanted ones that are there
   std::int64_t memory_mb = 0;
   std::int64_t cpus = 0;

@@ -85,7 +85,7 @@ std::vector<std::string> with_arguments(const Command& command, const std::strin
 }
 
 TEST(Numbers, AreWholeInEveryFlagThatTakesOne) {
-  const std::set<std::string_view> kNumbers = {"DAYS",  "MIB",   "PERCENT", "N",     "INDEX",  "NUMBER",
+  const std::set<std::string_view> kNumbers = {"DAYS",  "MIB",   "PERCENT", "N",     "INDEX",   "NUMBER",
                                                "LINES", "BYTES", "PID",     "MBITS", "SECONDS", "MHZ"};
   std::size_t seen = 0;
   for (const auto* command : commands()) {

@@ -8,6 +8,7 @@
 namespace underway::slurm {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -37,6 +38,7 @@ TEST(HostLook, IsReadWithTheClockInTheMiddle) {
       "program /usr/sbin/slurmd\n",
       kAsked, kAsked + seconds(3));
   EXPECT_EQ(look.report.clock_ahead, seconds(12));
+  EXPECT_EQ(look.report.clock_error, milliseconds(1500));
   EXPECT_TRUE(look.admitted);
   EXPECT_EQ(look.boot, "7c1d5a0e-2f43-4a7b-9a35-0f8e2f9b6d11");
   EXPECT_EQ(look.report.memory_mb, 7821);

@@ -7,6 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::minutes;
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -45,6 +46,15 @@ TEST(SlurmReadiness, TellsEverythingThatIsMissingAtOnce) {
   auto fast = good();
   fast.clock_ahead = minutes(10);
   EXPECT_THAT(judge(fast, kWanted), ElementsAre("its clock is 10m0s ahead, 5s are allowed"));
+}
+
+TEST(SlurmReadiness, OfAClockCountsWhatIsCertain) {
+  auto busy = good();
+  busy.clock_ahead = seconds(13);
+  busy.clock_error = seconds(13);  // it read its clock when 26 s had passed
+  EXPECT_THAT(judge(busy, kWanted), IsEmpty());
+  busy.clock_ahead = -seconds(19);
+  EXPECT_THAT(judge(busy, kWanted), ElementsAre("its clock is 19s behind, 5s are allowed"));
 }
 
 TEST(SlurmReadiness, ConfigurationsThatDifferHaveOtherVersions) {

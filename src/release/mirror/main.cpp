@@ -1,4 +1,5 @@
 // underway-mirror: synchronises one mirror (program.hpp).
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

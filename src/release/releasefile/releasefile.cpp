@@ -7,8 +7,8 @@
 #include "hcl/parse/parser.hpp"
 #include "http/endpoint.hpp"
 #include "jobspec/decode.hpp"
-#include "jobspec/reference.hpp"
 #include "model/job/cron.hpp"
+#include "package/query.hpp"
 
 namespace underway::releasefile {
 namespace {
@@ -90,6 +90,14 @@ void check_schedule(const Checks& checks, const Mirror& mirror) {
   }
 }
 
+void check_query(const Checks& checks, std::string_view attribute, const std::string& text) {
+  try {
+    package::parse_query(text);
+  } catch (const Error& error) {
+    checks.error(attribute, error.one_line(), "as `slurm-wlm (>= 22.05)`, or `Name (% linux-image-*)`");
+  }
+}
+
 void check_mirror(const Mirror& mirror, const jobspec::Site& site) {
   const Checks checks(site);
   checks.name(mirror.name);
@@ -106,6 +114,8 @@ void check_mirror(const Mirror& mirror, const jobspec::Site& site) {
   checks.given("architectures", !mirror.architectures.empty(), "architectures = [\"amd64\"]");
   if (mirror.max_age < Duration{0}) checks.error("max_age", "max_age is less than nothing");
   check_schedule(checks, mirror);
+  if (!mirror.filter.empty()) check_query(checks, "filter", mirror.filter);
+  for (const auto& query : mirror.leave) check_query(checks, "leave", query);
 }
 
 void check_repository(const Repository& repository, const jobspec::Site& site) {
@@ -227,14 +237,6 @@ Releases parse_releases(std::string_view text, const std::string& name, const hc
                                  {"tier", checked(&check_tier)},
                                  {"releases", checked(&check_together)}};
   return jobspec::decode<Releases>(body, context, diagnostics, dialect);
-}
-
-std::string releases_file_reference() {
-  return jobspec::structure_reference("The file of releases",
-                                      "`releases.hcl`, beside `cluster.hcl`, declares where a cluster's packages come "
-                                      "from and the tiers that they flow "
-                                      "through.",
-                                      describe::structure_of<Releases>(), "releases");
 }
 
 }  // namespace underway::releasefile

@@ -18,7 +18,4 @@ constexpr std::string_view kReleasesFile = "releases.hcl";
 Releases parse_releases(std::string_view text, const std::string& name, const hcl::Context& context,
                         hcl::Diagnostics& diagnostics);
 
-/// Markdown of docs/reference/releases-file.md.
-std::string releases_file_reference();
-
 }  // namespace underway::releasefile

@@ -47,7 +47,8 @@ const Structure& description(Tag<Mirror>) {
                                       "A query of the packages that are taken; without it everything is.")
           .attribute<&Mirror::with_dependencies>("with_dependencies", "WithDependencies",
                                                  "Whether what those depend on is taken, too.")
-          .attribute<&Mirror::leave>("leave", "Leave", "Queries of packages that are never taken.")
+          .attribute<&Mirror::leave>("leave", "Leave",
+                                     "Queries of packages that are never taken, as `Name (% linux-image-*)`.")
           .attribute<&Mirror::schedule>("schedule", "Schedule",
                                         "When upstream is looked at, as cron has it; empty: when somebody says so.")
           .attribute<&Mirror::max_age>("max_age", "MaxAge",

@@ -185,7 +185,7 @@ TEST_F(DebMirror, TakesNothingThatIsOverOrGoesBackInTimeOrIsAnother) {
   publish(two_, {.valid_until = kNow - minutes(1)});
   EXPECT_THAT(refusal(), HasSubstr("it held until"));
   publish(two_, {.date = kNow + hours(1)});
-  EXPECT_THAT(refusal(), HasSubstr("one of the two clocks is wrong"));
+  EXPECT_THAT(refusal(), HasSubstr("is of 2026-11-20T13:00:00Z, and it is 2026-11-20T12:00:00Z"));
   publish(two_, {.date = kNow - hours(24 * 15)});
   EXPECT_THAT(refusal(), HasSubstr("max_age"));
   publish(two_);
@@ -261,7 +261,7 @@ TEST_F(DebMirror, TakesWhatIsAskedForWithWhatThatNeedsAndLeavesTheRest) {
   mirror_.with_dependencies = false;
   EXPECT_THAT(packages_of(synchronise().view), ElementsAre("slurmd 22.05.8-4"));
   mirror_.filter.clear();
-  mirror_.leave = {"linux-image-%", "games"};
+  mirror_.leave = {"Name (% linux-image-*)", "games"};
   const auto left = synchronise();
   EXPECT_THAT(packages_of(left.view), ElementsAre("libc6 2.36-9", "munge 0.5.15-2", "slurmd 22.05.8-4"));
   EXPECT_THAT(left.left, UnorderedElementsAre("linux-image-6.1_6.1.1_amd64", "games_1_amd64"));

@@ -104,40 +104,33 @@ class PublishedDebs : public ::testing::Test {
     for (const auto* part : {"/lists/partial", "/archives/partial", "/etc/preferences.d", "/etc/trusted.gpg.d", "/log"})
       os::make_directories(root + part, 0755);
     if (!os::exists(root + "/status")) os::write_file(root + "/status", "", 0644);
-    std::vector<std::string> line{program,
-                                  "-o",
-                                  "Dir::Etc=" + root + "/etc",
-                                  "-o",
-                                  "Dir::Etc::sourcelist=" + root + "/etc/sources.list",
-                                  "-o",
-                                  "Dir::Etc::sourceparts=-",
-                                  "-o",
-                                  "Dir::State=" + root,
-                                  "-o",
-                                  "Dir::State::lists=" + root + "/lists",
-                                  "-o",
-                                  "Dir::State::status=" + root + "/status",
-                                  "-o",
-                                  "Dir::Cache=" + root,
-                                  "-o",
-                                  "Dir::Cache::archives=" + root + "/archives",
-                                  "-o",
-                                  "Dir::Log=" + root + "/log",
-                                  "-o",
-                                  "APT::Architecture=amd64",
-                                  "-o",
-                                  "APT::Architectures=amd64",
-                                  "-o",
-                                  "APT::Sandbox::User=root",
-                                  "-o",
-                                  "Acquire::Languages=none"};
-    line.insert(line.end(), words.begin(), words.end());
-    return harness::run({.argv = line});
+    // Before anything else is read: what this machine's administrator has set is not what is tested.
+    std::string config;
+    for (const auto& [name, value] : std::initializer_list<std::pair<std::string, std::string>>{
+             {"Dir::Etc", root + "/etc"},
+             {"Dir::Etc::main", "none"},
+             {"Dir::Etc::parts", "none"},
+             {"Dir::Etc::sourcelist", root + "/etc/sources.list"},
+             {"Dir::Etc::sourceparts", "none"},
+             {"Dir::State", root},
+             {"Dir::State::lists", root + "/lists"},
+             {"Dir::State::status", root + "/status"},
+             {"Dir::Cache", root},
+             {"Dir::Cache::archives", root + "/archives"},
+             {"Dir::Log", root + "/log"},
+             {"APT::Architecture", "amd64"},
+             {"APT::Architectures", "amd64"},
+             {"APT::Sandbox::User", "root"},
+             {"Acquire::Languages", "none"}})
+      config += fmt::format("{} \"{}\";\n", name, value);
+    os::write_file(root + "/apt.conf", config, 0644);
+    words.insert(words.begin(), program);
+    return harness::run({.argv = std::move(words), .env = {{"APT_CONFIG", root + "/apt.conf"}}});
   }
   void sources(const std::vector<std::string>& trees) const {
     std::string text;
     for (const auto& each : trees)
-      text += fmt::format("deb [signed-by={}/site.asc] file://{} bookworm main\n", directory_, each);
+      text += fmt::format("deb [signed-by={}/site.asc] copy:{} bookworm main\n", directory_, each);
     os::make_directories(directory_ + "/apt/etc", 0755);
     os::write_file(directory_ + "/apt/etc/sources.list", text, 0644);
   }

@@ -123,7 +123,7 @@ TEST_F(Refusals, NameAllThatIsWrong) {
 
 TEST_F(Refusals, AClockThatIsWrongIsTold) {
   expected_.now = release_.date - hours(1);
-  EXPECT_THAT(look(), ElementsAre(HasSubstr("which is 1h ahead: one of the two clocks is wrong")));
+  EXPECT_THAT(look(), ElementsAre(HasSubstr("which is 1h0m ahead: one of the two clocks is wrong")));
 }
 
 TEST_F(Refusals, WhereUpstreamNamesNoEndMaxAgeDoes) {
@@ -131,7 +131,7 @@ TEST_F(Refusals, WhereUpstreamNamesNoEndMaxAgeDoes) {
   expected_.now = release_.date + hours(24 * 15);
   EXPECT_THAT(look(), IsEmpty());
   expected_.max_age = hours(24 * 14);
-  EXPECT_THAT(look(), ElementsAre(HasSubstr("it is 15d old, and max_age is 14d")));
+  EXPECT_THAT(look(), ElementsAre(HasSubstr("it is 15d0h old, and max_age is 14d0h")));
 }
 
 TEST(DatesOfReleases, AreReadAsTheyAreWritten) {

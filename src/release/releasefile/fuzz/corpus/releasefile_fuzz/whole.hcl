@@ -3,7 +3,7 @@ mirror "debian" {
   suites = ["bookworm", "bookworm-updates"]
   keys   = ["/usr/share/keyrings/debian-archive-keyring.gpg"]
   filter = "Priority (required)"
-  leave  = ["linux-image-%"]
+  leave  = ["Name (% linux-image-*)"]
 }
 mirror "rocky" {
   format = "rpm"

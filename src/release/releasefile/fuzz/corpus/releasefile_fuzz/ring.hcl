@@ -1,0 +1,2 @@
+tier "a" { from = "b" }
+tier "b" { from = "a" }

@@ -100,7 +100,9 @@ std::optional<std::string> rpm_text(std::string_view element, std::string_view n
     }
   };
   handlers.end = [&](std::string_view) {
-    if (depth > 0 && --depth == 0) done = true;
+    if (depth == 0) return;
+    --depth;
+    done = depth == 0;
   };
   handlers.text = [&](std::string_view text) {
     if (depth > 0) *out += text;

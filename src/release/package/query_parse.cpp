@@ -196,7 +196,8 @@ class QueryParser {
   void read_quoted(char quote) {
     token_.kind = Token::Kind::word;
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
+      if (text_[at_] == '\\') ++at_;
+      if (at_ == text_.size()) break;
       token_.text += text_[at_];
     }
     if (at_ == text_.size()) refuse_at(token_.at, fmt::format("the quote {} that begins here has no end", quote));

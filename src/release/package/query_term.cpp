@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "control/stanza.hpp"
 #include "package/detail/query_tree.hpp"
-#include "package/detail/rpm_element.hpp"
 #include "package/relation.hpp"
+#include "rpmmd/relation.hpp"
 
 namespace underway::package::detail {
 
@@ -25,16 +25,16 @@ struct RpmField {
 };
 
 /// Both the words of Debian and those of rpm, so that one query fits a site that has both.
-constexpr std::array<RpmField, 22> kRpmFields = {{{"License", "license", {}},
+constexpr std::array<RpmField, 22> kRpmFields = {{{"License", "rpm:license", {}},
                                                   {"Summary", "summary", {}},
                                                   {"Description", "description", {}},
                                                   {"Url", "url", {}},
                                                   {"Homepage", "url", {}},
-                                                  {"Vendor", "vendor", {}},
+                                                  {"Vendor", "rpm:vendor", {}},
                                                   {"Packager", "packager", {}},
                                                   {"Maintainer", "packager", {}},
-                                                  {"Buildhost", "buildhost", {}},
-                                                  {"Sourcerpm", "sourcerpm", {}},
+                                                  {"Buildhost", "rpm:buildhost", {}},
+                                                  {"Sourcerpm", "rpm:sourcerpm", {}},
                                                   {"Requires", "", RelationKind::depends},
                                                   {"Depends", "", RelationKind::depends},
                                                   {"Pre-Depends", "", RelationKind::pre_depends},
@@ -84,7 +84,7 @@ std::optional<std::string> rpm_field(const Package& package, std::string_view na
   if (same_name(name, "Source")) return package.source;
   const RpmField* field = find_rpm_field(name);
   if (field == nullptr) return std::nullopt;
-  if (!field->relation) return rpm_text(package.description, field->element).value_or("");
+  if (!field->relation) return rpmmd::find_text(package.description, field->element).value_or("");
   std::vector<std::string> out;
   for (const auto& alternatives : relations(package, *field->relation)) out.push_back(to_string(alternatives.front()));
   return join(out, ", ");
@@ -105,8 +105,8 @@ bool provides(const Package& package, std::string_view name) {
   const bool as_written = package.format == Format::deb || name.find_first_of("&<>\"'") == std::string_view::npos;
   if (as_written && package.description.find(name) == std::string_view::npos) return false;
   if (package.format == Format::deb) return deb_provides(package, name);
-  const auto entries = rpm_entries(package.description, "provides");
-  return std::any_of(entries.begin(), entries.end(), [&](const RpmEntry& entry) { return entry.name == name; });
+  const auto entries = rpmmd::parse_relations(package.description).of(rpmmd::Relation::provides);
+  return std::any_of(entries.begin(), entries.end(), [&](const rpmmd::Entry& entry) { return entry.name == name; });
 }
 
 bool fits_architecture(const Package& package, std::string_view architecture) {
@@ -148,7 +148,7 @@ std::string version_of_source_rpm(std::string_view file) {
 std::string source_version(const Package& package) {
   if (type_of(package) == "source") return "";
   if (package.format == Format::rpm)
-    return version_of_source_rpm(rpm_text(package.description, "sourcerpm").value_or(""));
+    return version_of_source_rpm(rpmmd::find_text(package.description, "rpm:sourcerpm").value_or(""));
   const std::string_view source = control::Stanza{package.description}.find("Source").value_or("");
   const std::size_t open = source.find('('), close = source.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return package.version;

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "control/stanza.hpp"
-#include "package/detail/rpm_element.hpp"
+#include "rpmmd/relation.hpp"
 
 namespace underway::package {
 
@@ -138,16 +138,25 @@ class RelationReader {
   std::size_t at_ = 0;
 };
 
-Relation relation_of(const detail::RpmEntry& entry) {
+Comparison comparison_of(const rpmmd::Entry& entry) {
+  constexpr std::array<std::pair<std::string_view, Comparison>, 5> kFlags = {{{"EQ", Comparison::equal},
+                                                                              {"LT", Comparison::less},
+                                                                              {"LE", Comparison::less_equal},
+                                                                              {"GT", Comparison::greater},
+                                                                              {"GE", Comparison::greater_equal}}};
+  for (const auto& [flags, comparison] : kFlags) {
+    if (flags == entry.flags) return comparison;
+  }
+  throw Error(Code::invalid, fmt::format("cannot read what a package needs of '{}'", entry.name))
+      .because(fmt::format("flags '{}' are none of EQ, LT, LE, GT and GE", entry.flags));
+}
+
+Relation relation_of(const rpmmd::Entry& entry) {
   Relation out;
   out.name = entry.name;
   out.is_rich = entry.name.starts_with('(');
   if (out.is_rich || entry.flags.empty()) return out;
-  const auto known = detail::find_comparison(entry.flags);
-  if (!known)
-    throw Error(Code::invalid, fmt::format("cannot read what a package needs of '{}'", entry.name))
-        .because(fmt::format("flags '{}' are none of EQ, LT, LE, GT and GE", entry.flags));
-  out.comparison = *known;
+  out.comparison = comparison_of(entry);
   if (!entry.epoch.empty()) out.version = entry.epoch + ":";
   out.version += entry.version;
   if (!entry.release.empty()) out.version += "-" + entry.release;
@@ -157,8 +166,13 @@ Relation relation_of(const detail::RpmEntry& entry) {
 Relations rpm_relations(const Package& package, RelationKind kind) {
   Relations out;
   const bool scripts_alone = kind == RelationKind::pre_depends;
-  for (const auto& entry : detail::rpm_entries(package.description, field_of(kind, Format::rpm))) {
-    if (entry.pre || !scripts_alone) out.push_back({relation_of(entry)});
+  const auto all = rpmmd::parse_relations(package.description);
+  for (std::size_t i = 0; i < rpmmd::kRelations; ++i) {
+    const auto relation = static_cast<rpmmd::Relation>(i);
+    if (rpmmd::name_of(relation) != field_of(kind, Format::rpm)) continue;
+    for (const auto& entry : all.of(relation)) {
+      if (entry.pre || !scripts_alone) out.push_back({relation_of(entry)});
+    }
   }
   return out;
 }

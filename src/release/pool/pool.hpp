@@ -77,7 +77,7 @@ class Pool {
   /// Of a file that is there or not, for programs that take paths.
   std::string path_of(const Digest& digest) const;
 
-  /// One system call (63,000 of them: 0.1 s). It may be collected right after: see hold.
+  /// One system call (63,000 of them: 0.2 s). It may be collected right after: see hold.
   bool has(const Digest& digest) const { return size(digest).has_value(); }
   /// Bytes; nothing when it is not there.
   std::optional<std::uint64_t> size(const Digest& digest) const;

@@ -43,6 +43,24 @@ class RelationReader final : public detail::Handler {
   std::optional<std::size_t> current_;
 };
 
+class TextReader final : public detail::Handler {
+ public:
+  explicit TextReader(std::string_view name) : name_(name) {}
+  std::optional<std::string> text;
+
+  void begin(unsigned /*depth*/, std::string_view name, const detail::Attributes& /*attributes*/,
+             std::size_t /*offset*/) override {
+    if (text || name != name_) return;
+    collect(&text.emplace());
+  }
+  void end(unsigned /*depth*/, std::string_view name, std::size_t /*offset*/) override {
+    if (name == name_) collect(nullptr);
+  }
+
+ private:
+  std::string_view name_;
+};
+
 class FileReader final : public detail::Handler {
  public:
   std::vector<FileName> files;
@@ -75,6 +93,12 @@ Relations parse_relations(std::string_view element) {
   RelationReader reader;
   detail::read_xml(element, "the relations of a package", reader);
   return std::move(reader.relations);
+}
+
+std::optional<std::string> find_text(std::string_view element, std::string_view name) {
+  TextReader reader(name);
+  detail::read_xml(element, "the description of a package", reader);
+  return std::move(reader.text);
 }
 
 std::vector<FileName> parse_file_names(std::string_view element) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ struct Relations {
 
 /// Of an element of `primary`. Throws Error(invalid).
 Relations parse_relations(std::string_view element);
+
+/// The text of an element of it, by the name that is written: "summary", "rpm:license". Of several the first. Throws
+/// Error(invalid).
+std::optional<std::string> find_text(std::string_view element, std::string_view name);
 
 struct FileName {
   std::string path;

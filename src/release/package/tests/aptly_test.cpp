@@ -18,15 +18,50 @@ using Found = std::set<std::string>;
 
 /// What is made of it, as `DEBIAN/control` says it.
 const std::vector<std::string> kControls = {
-    "Package: nginx\nVersion: 1:1.2-1\nArchitecture: amd64\nSection: httpd\nPriority: optional\n"
-    "Provides: httpd, www\nDepends: libc6 (>= 2.3),\n zlib1g | zlib\n",
-    "Package: nginx\nVersion: 1:1.10-1\nArchitecture: i386\nSection: non-free/httpd\nPriority: required\n"
-    "Source: nginx-src (1.9-1)\nProvides: www (= 2)\n",
-    "Package: nginx-doc\nVersion: 1.10~rc1-1\nArchitecture: all\nPriority: optional\nSource: nginx\n",
-    "Package: apache2\nVersion: 2.4.10\nArchitecture: amd64\nPriority: standard\nProvides: httpd\nX-Number: 9\nX-Site: "
-    "a b\n",
-    "Package: lib.c++6\nVersion: 1-2-3\nArchitecture: amd64\nSection: libs\nMulti-Arch: same\nEssential: yes\n",
-    "Package: zz\nVersion: 1.00\nArchitecture: i386\nX-Number: 10\nHomepage: http://h/(x)\n"};
+    R"(Package: nginx
+Version: 1:1.2-1
+Architecture: amd64
+Section: httpd
+Priority: optional
+Provides: httpd, www
+Depends: libc6 (>= 2.3),
+ zlib1g | zlib
+)",
+    R"(Package: nginx
+Version: 1:1.10-1
+Architecture: i386
+Section: non-free/httpd
+Priority: required
+Source: nginx-src (1.9-1)
+Provides: www (= 2)
+)",
+    R"(Package: nginx-doc
+Version: 1.10~rc1-1
+Architecture: all
+Priority: optional
+Source: nginx
+)",
+    R"(Package: apache2
+Version: 2.4.10
+Architecture: amd64
+Priority: standard
+Provides: httpd
+X-Number: 9
+X-Site: a b
+)",
+    R"(Package: lib.c++6
+Version: 1-2-3
+Architecture: amd64
+Section: libs
+Multi-Arch: same
+Essential: yes
+)",
+    R"(Package: zz
+Version: 1.00
+Architecture: i386
+X-Number: 10
+Homepage: http://h/(x)
+)"};
 
 class AptlyRepository : public testing::Test {
  protected:

@@ -125,7 +125,7 @@ TEST(Relations, OfAnRpmAreRefusedThatAreNone) {
     }
     return "read";
   };
-  EXPECT_THAT(refused("<rpm:requires><rpm:entry name=\"b\" flags=\"NE\"/></rpm:requires>"),
+  EXPECT_THAT(refused("<format><rpm:requires><rpm:entry name=\"b\" flags=\"NE\"/></rpm:requires></format>"),
               HasSubstr("flags 'NE' are none of"));
   EXPECT_THAT(refused("<rpm:requires>"), HasSubstr("mismatched tag"));
   EXPECT_THAT(refused("&lol;"), HasSubstr("undefined entity"));

@@ -1,3 +1,5 @@
+#include <sys/file.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -5,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/text.hpp"
 #include "fixture.hpp"
 
 namespace underway::pool {
@@ -66,6 +69,35 @@ TEST_F(PoolsOnDisk, LeaveWhatWasHeldThoughItIsOld) {
   EXPECT_EQ(p.collect({}, kHour, from_unix_nanos(std::max(changed_at(p.path_of(a)), changed_at(p.path_of(b)))) + kHour)
                 .files.size(),
             2U);
+}
+
+/// Whether somebody waits for the lock of a file (proc(5): locks).
+bool is_waited_for(std::uint64_t inode) {
+  for (const auto& line : split(os::read_file("/proc/locks"), '\n'))
+    if (line.find("-> FLOCK") != std::string::npos && line.find(":" + std::to_string(inode) + " ") != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST_F(Pools, SeeWhatWasHeldWhileTheyWaitedForIt) {
+  const auto p = pool();
+  const auto a = p.add_bytes("a").digest;
+  const auto added = changed_at(p.path_of(a));
+  wait_for_another_moment(directory_, added);
+  const auto shard = at("pool/sha256/" + to_hex(a).substr(0, 2));
+  const auto directory = os::open_directory(shard);
+  ASSERT_EQ(::flock(directory.get(), LOCK_EX), 0);
+  std::atomic<bool> done = false;
+  std::jthread collector([&] {
+    p.collect({}, kHour, from_unix_nanos(added) + kHour);
+    done = true;
+  });
+  while (!done && !is_waited_for(inode_of(shard))) std::this_thread::yield();
+  // As another process holds it, which has the lock.
+  EXPECT_EQ(::chmod(p.path_of(a).c_str(), 0444), 0);
+  ::flock(directory.get(), LOCK_UN);
+  collector.join();
+  EXPECT_TRUE(p.has(a));
 }
 
 TEST_F(Pools, CountNoBytesThatOtherLinksKeep) {

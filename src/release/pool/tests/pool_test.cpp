@@ -83,6 +83,9 @@ TEST_F(Pools, RefuseWhatIsTooLargeOrLeavesTooLittleRoom) {
     EXPECT_THAT(failure, HasSubstr("are to be left"));
   EXPECT_FALSE(full.add_bytes(std::string(10, 'x')).is_new) << "what is there needs no room";
   EXPECT_FALSE(full.has(digest_of("new")));
+  // It says that it is empty, and is not.
+  EXPECT_THAT(failure_of([&] { small.add_file("/proc/self/status"); }), HasSubstr("takes files of up to 10 B"));
+  EXPECT_EQ(parts(), 1U) << "of what was to be received";
 }
 
 TEST_F(Pools, SayWhichOfManyAreMissing) {

@@ -2,7 +2,6 @@
 
 #include <expat.h>
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 
@@ -39,10 +38,10 @@ class Parser {
   void read(std::string_view text, std::string_view what) {
     bool last = false;
     while (!last) {
-      const std::size_t size = std::min(text.size(), kPiece);
-      last = size == text.size();
-      const auto status = XML_Parse(parser_.get(), text.data(), static_cast<int>(size), last ? 1 : 0);
-      text.remove_prefix(size);
+      const auto piece = text.substr(0, kPiece);
+      text.remove_prefix(piece.size());
+      last = text.empty();
+      const auto status = XML_Parse(parser_.get(), piece.data(), static_cast<int>(piece.size()), last ? 1 : 0);
       if (failure_) rethrow(what);
       if (status != XML_STATUS_OK)
         throw Error(Code::invalid, fmt::format("cannot read {}", what))

@@ -26,8 +26,8 @@ class Promotions : public ::testing::Test {
     declare(declared);
   }
   void declare(const Declared& declared) {
-    declared_ = declared;
     desk_.run(DeclareReleases{declared});
+    declared_ = declared;
   }
   static mirror::View view(const std::string& list) {
     return {.selection = "all",

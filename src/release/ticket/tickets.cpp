@@ -46,7 +46,7 @@ Ticket get_ticket(const tables::Tables& tables, std::int64_t number) {
   auto found = find_ticket(tables, number);
   if (!found)
     throw Error(Code::not_found, fmt::format("there is no ticket {}", number))
-        .advise("`underway ticket list -state all` tells which there are");
+        .advise("`underway ticket list -all` tells which there are");
   return *std::move(found);
 }
 

@@ -291,6 +291,7 @@ ServerLoops::ServerLoops(ServerRoleRunner& server, const Config& config, host::P
                 {.limits = {.lease = config.server.capsule_lease, .check = config.server.capsule_check_timeout}}) {
   if (provider != nullptr)
     hosts_.emplace(server.server(), *provider, pool, executor, clock, controller_options(config, server));
+  if (config.server.ticket_tracker) tracker_.emplace(server.server(), pool, executor, *config.server.ticket_tracker);
   server.set_capsules(capsules_);
   server.set_growth(growth_);
 }
@@ -308,9 +309,11 @@ void ServerLoops::start() {
   forecast_trials_.start();
   machines_.start();
   capsules_.start();
+  if (tracker_) tracker_->start();
 }
 
 async::awaitable<void> ServerLoops::stop() {
+  if (tracker_) co_await tracker_->stop();
   co_await machines_.stop();
   co_await forecast_trials_.stop();
   co_await growth_.stop();

@@ -25,6 +25,7 @@
 #include "slurm/elastic/member_controller.hpp"
 #include "slurm/reconcile/reconciler.hpp"
 #include "store/sqlite_store.hpp"
+#include "tracker/tracker.hpp"
 #include "trust/server_trust.hpp"
 
 namespace underway::agent {
@@ -100,6 +101,7 @@ class ServerLoops {
   ownership::LinkExecutor node_executor_;
   host::HostFence fence_;
   ownership::Controller capsules_;
+  std::optional<tracker::Tracker> tracker_;
 };
 
 }  // namespace underway::agent

@@ -37,6 +37,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_operator_routes(routes, api);
   add_audit_routes(routes, api);
   add_change_routes(routes, api);
+  add_ticket_routes(routes, api);
   add_namespace_routes(routes, api);
   add_quota_routes(routes, api);
   add_node_pool_routes(routes, api);

@@ -101,6 +101,7 @@ void add_login_routes(Routes& routes, Api& api);
 void add_operator_routes(Routes& routes, Api& api);
 void add_audit_routes(Routes& routes, Api& api);
 void add_change_routes(Routes& routes, Api& api);
+void add_ticket_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_quota_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);

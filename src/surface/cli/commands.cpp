@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/operator/commands.hpp"
+#include "cli/ticket/commands.hpp"
 
 namespace underway::cli {
 
@@ -190,6 +191,14 @@ const std::vector<const Command*>& commands() {
                                                   &image_info_command(),
                                                   &image_prune_command(),
                                                   &image_remove_command(),
+                                                  &ticket_open_command(),
+                                                  &ticket_list_command(),
+                                                  &ticket_show_command(),
+                                                  &ticket_comment_command(),
+                                                  &ticket_assign_command(),
+                                                  &ticket_link_command(),
+                                                  &ticket_close_command(),
+                                                  &ticket_reopen_command(),
                                                   &system_gc_command(),
                                                   &monitor_command(),
                                                   &server_members_command(),

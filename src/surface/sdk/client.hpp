@@ -33,6 +33,7 @@
 #include "wire/job/explanation.hpp"
 #include "wire/job/job_stub.hpp"
 #include "wire/job/service_stub.hpp"
+#include "wire/release/ticket.hpp"
 #include "wire/variable/variable.hpp"
 
 namespace underway::sdk {
@@ -305,6 +306,19 @@ class Client {
 
   /// The changes that were made, oldest first. `since`: "365d", "90m", an instant; empty: all that are kept.
   std::vector<model::ChangeEntry> changes(const std::string& since);
+
+  // --- tickets
+  Page<wire::TicketView> tickets(const TicketQuery& which, const ListQuery& query);
+  std::vector<model::TicketAge> ticket_ages();
+  wire::TicketView ticket(std::int64_t number);
+  wire::OpenedTicket open_ticket(const wire::OpenTicketBody& body);
+  /// A message with its headers; about the ticket `number`, or, with 0, as it says itself.
+  wire::OpenedTicket take_ticket_mail(const std::string& message, std::int64_t number = 0);
+  wire::OpenedTicket comment_ticket(std::int64_t number, const std::string& text);
+  wire::TicketView assign_ticket(std::int64_t number, const std::string& assignee);  ///< empty: to nobody
+  wire::TicketView link_ticket(std::int64_t number, const wire::LinkTicketBody& body);
+  wire::TicketView close_ticket(std::int64_t number, const wire::CloseTicketBody& body);
+  wire::TicketView reopen_ticket(std::int64_t number, const std::string& why);
 
   // --- capsule images
   std::vector<image::StoredImage> images();

@@ -33,6 +33,20 @@ Page<wire::ServiceListStub> Client::services(const ListQuery& query) {
   return list<wire::ServiceListStub>("/v1/services", query);
 }
 
+Page<wire::TicketView> Client::tickets(const TicketQuery& which, const ListQuery& query) {
+  http::Query more;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) more.add(name, value);
+  };
+  add("state", which.state);
+  add("kind", which.kind);
+  add("assignee", which.assignee);
+  add("release", which.release);
+  add("key", which.key);
+  add("older", which.older);
+  return list<wire::TicketView>("/v1/underway/tickets", query, std::move(more));
+}
+
 std::int64_t Client::count_evaluations(const std::string& filter) {
   const auto answer = json::parse(send("GET", "/v1/evaluations/count", {{"filter", filter}}).body);
   return answer.at("Count").as_int64();

@@ -47,6 +47,15 @@ struct ListQuery {
   std::int64_t per_page = 0;  ///< 0: all at once
   std::string page_token;     ///< where the page begins; empty: the first
 };
+/// Which tickets; what is empty is not asked for.
+struct TicketQuery {
+  std::string state;     ///< open, closed or all; empty: open
+  std::string kind;      ///< "gate"
+  std::string assignee;  ///< "-": nobody
+  std::string release;   ///< that they have to do with
+  std::string key;
+  std::string older;  ///< open for longer: "72h"
+};
 template <class T>
 struct Page {
   std::vector<T> rows;

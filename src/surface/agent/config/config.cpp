@@ -155,6 +155,8 @@ const Structure& description(Tag<ServerRole>) {
               "service_provider", "service_provider",
               "`nomad` or `consul`: what a service is shown with that programs register without a provider; both mean "
               "the built-in catalogue. Without a word `nomad`, or with `nomad_compat` `consul`, as there.")
+          .block<&ServerRole::ticket_tracker>("ticket_tracker", "ticket_tracker",
+                                              "An external tracker that is told of tickets.")
           .done();
   return s;
 }

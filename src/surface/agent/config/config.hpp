@@ -11,6 +11,7 @@
 #include "http/endpoint.hpp"
 #include "model/job/job.hpp"
 #include "network/network.hpp"
+#include "tracker/issues.hpp"
 
 namespace underway::agent {
 
@@ -38,6 +39,7 @@ struct ServerRole {
   std::string identity_algorithm = "RS256";     ///< or "EdDSA"
   std::optional<bool> raw_exec_as_root;         ///< in every namespace, as Nomad has it; see Config
   std::optional<std::string> service_provider;  ///< of services that are registered without one; see Config
+  std::optional<tracker::Settings> ticket_tracker;
 };
 
 struct TlsSettings {

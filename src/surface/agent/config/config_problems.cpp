@@ -23,6 +23,10 @@ void add_problems(std::vector<std::string>& out, const ServerRole& server) {
   }
   if (const auto& provider = server.service_provider; provider && *provider != "nomad" && *provider != "consul")
     out.push_back(fmt::format("server.service_provider '{}' is neither nomad nor consul", *provider));
+  if (server.ticket_tracker) {
+    for (const auto& problem : tracker::problems(*server.ticket_tracker))
+      out.push_back("server.ticket_tracker: " + problem);
+  }
 }
 
 void add_problems(std::vector<std::string>& out, const std::vector<HostVolume>& volumes) {

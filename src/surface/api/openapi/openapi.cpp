@@ -1,6 +1,7 @@
 #include "api/openapi/openapi.hpp"
 
 #include "api/detail/nomad_shape.hpp"
+#include "api/openapi/tables.hpp"
 
 #include <map>
 
@@ -134,6 +135,16 @@ object operation(const Documented& route, const array& parameters, Schemas& used
 }
 
 }  // namespace
+
+const std::vector<Documented>& documented_routes() {
+  static const std::vector<Documented> routes = [] {
+    auto all = table_of_routes();
+    const auto& tickets = table_of_ticket_routes();
+    all.insert(all.end(), tickets.begin(), tickets.end());
+    return all;
+  }();
+  return routes;
+}
 
 std::string openapi_document() {
   Schemas used;

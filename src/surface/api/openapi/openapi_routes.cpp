@@ -1,5 +1,5 @@
 // What is said of each route: in the order of the reference.
-#include "api/openapi/openapi.hpp"
+#include "api/openapi/tables.hpp"
 #include "files/masters/status.hpp"
 #include "growth/status.hpp"
 #include "image/store.hpp"
@@ -41,7 +41,7 @@ namespace underway::api {
 
 using describe::structure_of;
 
-const std::vector<Documented>& documented_routes() {
+const std::vector<Documented>& table_of_routes() {
   static const auto& job = structure_of<model::Job>();
   static const auto& node = structure_of<model::Node>();
   static const auto& allocation = structure_of<model::Allocation>();

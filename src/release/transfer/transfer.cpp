@@ -55,6 +55,7 @@ class Exchange {
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 16L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                      static_cast<long>(std::max<std::int64_t>(1, upstream.silence / std::chrono::seconds{1})));
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(upstream.longest / std::chrono::milliseconds{1}));
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "underway");
     curl_easy_setopt(curl, CURLOPT_PROXY, upstream.proxy.c_str());
     curl_easy_setopt(curl, CURLOPT_FILETIME, 1L);

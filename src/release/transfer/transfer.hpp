@@ -19,6 +19,7 @@ struct Upstream {
   std::string proxy;                                ///< empty: none, whatever the environment says
   unsigned connections = 8;                         ///< at once; the mirrors of distributions ask for few
   Duration silence = std::chrono::seconds{60};      ///< a server that sends next to nothing for so long has hung
+  Duration longest = std::chrono::hours{1};         ///< of one try: who sends a little now and then is no server either
   unsigned tries = 4;                               ///< of one file, where trying again may help
   Duration pause = std::chrono::milliseconds{500};  ///< before the second try; doubles
 };

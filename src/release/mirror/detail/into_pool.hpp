@@ -17,10 +17,7 @@ class IntoPool : public transfer::Receiver {
 
   std::uint64_t received() override { return part().received(); }
   void take(std::string_view bytes) override { part().append(part().received(), bytes); }
-  void restart() override {
-    part().discard();
-    part_.reset();
-  }
+  void restart() override { part().restart(); }
   void finish() override {
     part().finish();
     part_.reset();

@@ -21,6 +21,7 @@ struct Manners {
   int failures = 0;  ///< answers with `status` instead
   int status = 503;
   int broken = 0;          ///< ends after half of it, with the connection
+  bool trickles = false;   ///< a byte now and then, for as long as it takes
   bool ranges = true;      ///< understands Range
   std::string redirect;    ///< to there
   bool validators = true;  ///< says when it has changed
@@ -102,6 +103,15 @@ class UpstreamSite {
       out.status = 206;
       out.headers.set("Content-Range", fmt::format("bytes {}-{}/{}", from, bytes.size() - 1, bytes.size()));
       out.body = bytes.substr(from);
+    }
+    if (manners.trickles) {
+      out.stream = [all = std::exchange(out.body, {})](http::BodyWriter& writer) -> asio::awaitable<void> {
+        for (const char byte : all) {
+          co_await writer.write(std::string(1, byte));
+          co_await async::sleep_for(std::chrono::milliseconds(20));
+        }
+      };
+      co_return out;
     }
     if (manners.broken > 0 && manners.broken-- > 0) {
       const auto half = out.body.substr(0, out.body.size() / 2);

@@ -168,6 +168,19 @@ TEST_F(Transfers, AnAnswerThatSaysNothingIsThereIsNobodysFile) {
   EXPECT_THAT(memory.bytes(), IsEmpty());
 }
 
+TEST_F(Transfers, AServerThatSendsALittleNowAndThenIsNotWaitedForForEver) {
+  const auto text = noise(1000);
+  site_.put("a.deb", text, {.trickles = true});
+  Memory memory(text);
+  Transfer transfer(
+      {.url = site_.url(), .proxy = "", .longest = milliseconds(300), .tries = 2, .pause = milliseconds(1)});
+  const auto failures = transfer.fetch({{"a.deb", text.size(), &memory}});
+  ASSERT_THAT(failures, SizeIs(1));
+  EXPECT_EQ(failures[0].error.code(), Code::timeout);
+  EXPECT_GT(memory.bytes().size(), 0U) << "what has come stays, for the next time";
+  EXPECT_THROW(transfer.get("a.deb", 10'000), Error);
+}
+
 TEST_F(Transfers, AServerThatHasNoneOfItIsNotAskedForAll) {
   std::vector<Memory> memories(200);
   std::vector<Wanted> wanted;
